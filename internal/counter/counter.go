@@ -1,0 +1,137 @@
+package counter
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+	"go.uber.org/zap"
+)
+
+// An Outcome is how an order was settled.
+type Outcome int
+
+const (
+	// Counted means that this call's commit counted the order.
+	Counted Outcome = iota + 1
+	// Duplicate means that the order was counted before.
+	Duplicate
+)
+
+func (o Outcome) String() string {
+	switch o {
+	case Counted:
+		return "counted"
+	case Duplicate:
+		return "duplicate"
+	}
+	return "unsettled"
+}
+
+// Options are what a Counter needs beside its definition.
+type Options struct {
+	GroupMax  int           // distinct orders in one commit, 1 to MaxGroup
+	Linger    time.Duration // how long the first order of a group waits for company; 0: not
+	MarkerTTL time.Duration // a marker's life after the order's acceptance or publication
+	Log       *zap.Logger   // nil: silent
+	Meter     metric.Meter  // nil: none
+}
+
+// A Counter counts orders into the shards of one counter. Its methods may be called at once.
+type Counter struct {
+	name       string
+	def        Definition
+	lanes      []*lane
+	committers []*committer
+	memory     *memory
+	health     *health
+
+	stop context.CancelFunc
+	done sync.WaitGroup
+}
+
+// New starts the lanes of the named counter, which def describes. Close stops them.
+func New(client *firestore.Client, name string, def Definition, opts Options) (*Counter, error) {
+	if opts.GroupMax < 1 || opts.GroupMax > MaxGroup {
+		return nil, fmt.Errorf("a group of at most %d orders: want 1 to %d",
+			opts.GroupMax, MaxGroup)
+	}
+	return start(&fireStore{client: client, name: name, ttl: opts.MarkerTTL}, name, def, opts)
+}
+
+func start(s store, name string, def Definition, opts Options) (*Counter, error) {
+	if opts.Log == nil {
+		opts.Log = zap.NewNop()
+	}
+	if opts.Meter == nil {
+		opts.Meter = noop.Meter{}
+	}
+	m, err := newMetrics(opts.Meter, name)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	c := &Counter{name: name, def: def, memory: newMemory(memoryCap), health: &health{}, stop: stop}
+	nonce := nonces()
+	for i := range def.Shards {
+		w := &committer{store: s, nonce: nonce, memory: c.memory, metrics: m, health: c.health,
+			log: opts.Log}
+		l := newLane(i, opts.GroupMax, opts.Linger)
+		c.lanes, c.committers = append(c.lanes, l), append(c.committers, w)
+		c.done.Go(func() { l.run(ctx, w.commit) })
+	}
+	return c, nil
+}
+
+// Add counts the order unless it is counted already, and returns when either is sure. It returns
+// a *RefusedError for an order that can never be counted, ErrClosed when the counter closes
+// first, and ctx's error when ctx ends first; after the last two the order may be counted all
+// the same, and asking again is safe.
+func (c *Counter) Add(ctx context.Context, o Order) (Outcome, error) {
+	id := o.Event(c.name)
+	if c.memory.has(id) {
+		return Duplicate, nil
+	}
+	e := &entry{id: id, order: o, day: Day(o.AcceptedAt, c.def.Location),
+		done: make(chan struct{})}
+	e, first := c.lanes[id.Shard(len(c.lanes))].join(e)
+	select {
+	case <-e.done:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	if e.err != nil {
+		return 0, e.err
+	}
+	if !first {
+		return Duplicate, nil
+	}
+	return e.outcome, nil
+}
+
+// Definition returns the definition that the counter works by.
+func (c *Counter) Definition() Definition { return c.def }
+
+// Close ends the commits in flight, makes every waiting Add return ErrClosed, and waits for the
+// lanes. Call it when no Add is waiting, or when none may wait any longer.
+func (c *Counter) Close() {
+	c.stop()
+	c.done.Wait()
+}
+
+// nonces returns a source of names for group commits, unique among all workers.
+func nonces() func() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails, by its documentation
+	worker := hex.EncodeToString(b[:])
+	var n atomic.Uint64
+	return func() string { return worker + "-" + strconv.FormatUint(n.Add(1), 10) }
+}

@@ -1,0 +1,37 @@
+// Package counter counts accepted orders, each exactly once, in Firestore.
+//
+// # Data model
+//
+//	counters/{counter}             the definition (numShards, timeZone) and the last rollup
+//	counters/{counter}/shards/{i}  count int, days {"2026-11-30": int, …}
+//	counters/{counter}/days/{day}  total int, asOf time, written by the rollup
+//	counterEvents/{event}          the marker of one counted order
+//
+// An order's event is (counter, kind, source, orderId). The marker's document id is the
+// lower-case hex SHA-256 of these four, joined by NUL (which none of them may contain): bounded,
+// path-safe and evenly spread, whatever the ids look like. Sequential ids as document names would
+// heat one key range (https://cloud.google.com/firestore/docs/best-practices#document_ids).
+// The first eight bytes of the hash choose the shard, so a redelivery lands on the same shard.
+//
+// A marker holds what an operator needs to explain it: counter, kind, source, orderId, shard,
+// day, acceptedAt, createdAt (server time), expireAt (for a TTL policy), messageId, and commit,
+// which names the group commit that wrote it.
+//
+// # The guarantee
+//
+// A marker and its shard's increment are written in one transaction, the marker by a create that
+// fails where it exists. So at any read time the sum of shards.count is the number of the
+// counter's markers, until markers expire; and an order is counted once, whatever is delivered
+// twice, killed or lost on the way, for as long as its marker lives.
+//
+// What may be wrong, by how much and for how long: the rollup is behind by at most one interval
+// (rollupAsOf says since when); an order whose copy arrives after its marker expired is counted
+// again; nothing else.
+//
+// # Group commit
+//
+// Each shard has one lane, and a lane has at most one commit in flight: what arrives meanwhile is
+// the next group. A group of N orders costs N marker creates and one increment of one shard, and
+// no read. The way of one order is Counter.Add → lane.join → lane.run → committer.commit →
+// fireStore.commit, and back through entry.done.
+package counter

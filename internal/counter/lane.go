@@ -1,0 +1,166 @@
+package counter
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// ErrClosed means that the counter was closed before the order's commit was known: the order may
+// or may not be counted, and its message must come again.
+var ErrClosed = errors.New("the counter is closed")
+
+// An entry is one event on its way through a lane. Its result is set before done is closed.
+type entry struct {
+	id    EventID
+	order Order
+	day   string
+
+	done    chan struct{}
+	outcome Outcome
+	err     error
+}
+
+func (e *entry) settle(o Outcome, err error) {
+	e.outcome, e.err = o, err
+	close(e.done)
+}
+
+// A lane commits the orders of one shard in groups, one group at a time: what arrives while a
+// commit is in flight is the next group. So groups grow by themselves under load, and without
+// load an order waits for nobody longer than the linger.
+type lane struct {
+	shard  int
+	max    int           // events in a group
+	linger time.Duration // how long the first event of a group waits for company
+
+	wake chan struct{} // something is pending; buffered 1
+	full chan struct{} // a whole group is pending; buffered 1
+
+	mu      sync.Mutex
+	pending []*entry
+	byID    map[EventID]*entry // pending or in flight: a copy joins its event here
+	closed  bool
+}
+
+func newLane(shard, groupMax int, linger time.Duration) *lane {
+	return &lane{
+		shard: shard, max: groupMax, linger: linger,
+		wake: make(chan struct{}, 1), full: make(chan struct{}, 1),
+		byID: map[EventID]*entry{},
+	}
+}
+
+// join adds the event to the next group, or to its copy that is already on the way: first tells
+// which. It never blocks.
+func (l *lane) join(e *entry) (joined *entry, first bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		e.settle(0, ErrClosed)
+		return e, true
+	}
+	if twin, ok := l.byID[e.id]; ok {
+		return twin, false
+	}
+	l.byID[e.id] = e
+	l.pending = append(l.pending, e)
+	signal(l.wake)
+	if len(l.pending) >= l.max {
+		signal(l.full)
+	}
+	return e, true
+}
+
+// run commits groups until ctx ends; what is left then is settled with ErrClosed.
+func (l *lane) run(ctx context.Context, commit func(context.Context, int, []*entry)) {
+	for {
+		group := l.next(ctx)
+		if group == nil {
+			l.close()
+			return
+		}
+		commit(ctx, l.shard, group)
+		l.forget(group)
+	}
+}
+
+// next waits for the next group, or returns nil when ctx ends.
+func (l *lane) next(ctx context.Context) []*entry {
+	for {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if group := l.take(); group != nil {
+			return group
+		}
+		select {
+		case <-l.wake:
+			l.wait(ctx)
+		case <-ctx.Done():
+		}
+	}
+}
+
+// wait gives a group the linger to grow, unless it is full.
+func (l *lane) wait(ctx context.Context) {
+	if l.linger == 0 {
+		return
+	}
+	t := time.NewTimer(l.linger)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-l.full:
+	case <-ctx.Done():
+	}
+}
+
+func (l *lane) take() []*entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := min(l.max, len(l.pending))
+	if n == 0 {
+		l.pending = nil // let go of the array that the groups were cut from
+		return nil
+	}
+	group := l.pending[:n:n]
+	l.pending = l.pending[n:]
+	drain(l.full)
+	return group
+}
+
+// forget lets go of a group whose events are settled: a later copy is a new event, and meets the
+// memory or the marker.
+func (l *lane) forget(group []*entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range group {
+		delete(l.byID, e.id)
+	}
+}
+
+func (l *lane) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	for _, e := range l.pending {
+		e.settle(0, ErrClosed)
+	}
+	l.pending = nil
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+func drain(c chan struct{}) {
+	select {
+	case <-c:
+	default:
+	}
+}

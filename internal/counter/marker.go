@@ -1,0 +1,80 @@
+package counter
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"cloud.google.com/go/firestore"
+)
+
+// readChunk is how many documents one read asks for. A request of that many names is about 50 KB,
+// far below the 10 MiB that Firestore takes (https://cloud.google.com/firestore/quotas).
+const readChunk = 450
+
+// A Marker says that an order is counted, and by which commit.
+type Marker struct {
+	Commit string // the group commit that wrote it
+	Shard  int    // the shard that was incremented with it
+	Day    string // the calendar day that it counts for
+}
+
+// Markers returns those of the events that are counted: a plain read for each, without a lock.
+func Markers(
+	ctx context.Context, client *firestore.Client, ids []EventID,
+) (map[EventID]Marker, error) {
+	col := client.Collection(markersCollection)
+	known := map[EventID]Marker{}
+	for chunk := range slices.Chunk(ids, readChunk) {
+		refs := make([]*firestore.DocumentRef, len(chunk))
+		for i, id := range chunk {
+			refs[i] = col.Doc(id.String())
+		}
+		snaps, err := client.GetAll(ctx, refs)
+		if err != nil {
+			return nil, fmt.Errorf("reading %d markers: %w", len(chunk), err)
+		}
+		for i, s := range snaps {
+			if s.Exists() {
+				known[chunk[i]] = parseMarker(s.Data())
+			}
+		}
+	}
+	return known, nil
+}
+
+// parseMarker is lenient on purpose: a marker counts by being there, whatever became of its
+// fields. The audit looks at them.
+func parseMarker(data map[string]any) Marker {
+	commit, _ := data["commit"].(string)
+	day, _ := data["day"].(string)
+	shard, _ := data["shard"].(int64)
+	return Marker{Commit: commit, Shard: int(shard), Day: day}
+}
+
+// markerData is the document of an order's marker.
+func markerData(counter, commit string, shard int, e *entry, ttl time.Duration) map[string]any {
+	o := e.order
+	expire := o.AcceptedAt
+	if o.PublishedAt.After(expire) {
+		expire = o.PublishedAt
+	}
+	data := map[string]any{
+		"counter":       counter,
+		"kind":          KindAccepted,
+		"orderId":       o.ID,
+		"shard":         shard,
+		"day":           e.day,
+		"acceptedAt":    o.AcceptedAt,
+		"createdAt":     firestore.ServerTimestamp,
+		"expireAt":      expire.Add(ttl),
+		"commit":        commit,
+		"messageId":     o.MessageID,
+		"schemaVersion": SchemaVersion,
+	}
+	if o.Source != "" {
+		data["source"] = o.Source
+	}
+	return data
+}
