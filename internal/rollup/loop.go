@@ -1,0 +1,74 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// runTimeout bounds one run: a call that hangs must not keep the next run from its turn.
+const runTimeout = time.Minute
+
+// Run rolls up at once and then at every tick, until ctx ends. A run that went wrong is logged,
+// and the next one makes up for it.
+func (j *Job) Run(ctx context.Context, every time.Duration) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for now := time.Now(); ; {
+		j.tick(ctx, now)
+		select {
+		case now = <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (j *Job) tick(ctx context.Context, now time.Time) {
+	ctx, cancel := context.WithTimeout(ctx, runTimeout)
+	defer cancel()
+	res, err := j.RunOnce(ctx, now)
+	if errors.Is(err, context.Canceled) {
+		return // the program ends
+	}
+	j.note(err)
+	if err != nil {
+		j.log.Error("rollup failed", zap.Error(err))
+		return
+	}
+	j.log.Info("rolled up", res.Fields()...)
+}
+
+// Fields describes the result in a log line.
+func (r Result) Fields() []zap.Field {
+	return []zap.Field{
+		zap.Int64("total", r.Total),
+		zap.String("day", r.Today.Day),
+		zap.Int64("today", r.Today.Total),
+		zap.Time("asOf", r.AsOf),
+		zap.Int64("lagMs", r.LagMs),
+		zap.Int64("lagOrders", r.LagEvents),
+		zap.Int64("shards", r.Shards),
+		zap.Bool("wrote", r.Wrote),
+		zap.Int("days", r.Days),
+	}
+}
+
+// note keeps the last run's outcome for Ready.
+func (j *Job) note(err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.last, j.ran = err, true
+}
+
+// Ready returns why the last run of the loop did not succeed, or nil: for /readyz.
+func (j *Job) Ready() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.ran {
+		return errors.New("no rollup yet")
+	}
+	return j.last
+}
