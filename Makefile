@@ -1,0 +1,57 @@
+# `make help` lists the targets. Two of them are enough for a start: make demo, make test.
+
+GO          ?= go
+BIN         := bin
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+FUZZTIME    ?= 20s
+
+.PHONY: help build demo up test short check fmt vet staticcheck govulncheck tidy fuzz cover clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build worker, rollup, replay and demo into bin/
+	$(GO) build -o $(BIN)/ ./cmd/...
+
+demo: build ## forty orders, delivered twice, become one total of 40, on Google's emulators
+	$(BIN)/demo run -bin $(BIN)
+
+up: build ## the same, and stays until Ctrl-C
+	$(BIN)/demo up -bin $(BIN)
+
+test: ## every test, with the race detector, on one pair of emulators
+	$(GO) run ./cmd/demo exec -- $(GO) test -race -shuffle=on ./...
+
+short: ## the tests that need no emulator
+	$(GO) test -race -shuffle=on -short ./...
+
+check: fmt vet staticcheck tidy govulncheck ## all that is checked without running
+
+fmt: ## fail where gofmt would change something
+	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
+
+vet: ## go vet
+	$(GO) vet ./...
+
+staticcheck: ## staticcheck, all checks that style asks for
+	$(GO) run $(STATICCHECK) -checks inherit,ST1016,ST1020,ST1021,ST1022,-ST1003 ./...
+
+tidy: ## fail where go mod tidy would change something
+	$(GO) mod tidy -diff
+
+govulncheck: ## known vulnerabilities in what is called; needs https://vuln.go.dev
+	$(GO) run $(GOVULNCHECK) ./...
+
+fuzz: ## each fuzz target for FUZZTIME
+	@for p in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p || exit 1; \
+	  done; done
+
+cover: ## coverage by function
+	$(GO) run ./cmd/demo exec -- $(GO) test -coverprofile=coverage.out ./...
+	$(GO) tool cover -func=coverage.out | tail -40
+
+clean: ## remove what build made
+	rm -rf $(BIN) coverage.out

@@ -1,0 +1,52 @@
+// Rollup sums a counter's shards into its stale-tolerant total, once or at an interval, and shows
+// and checks what is there.
+//
+//	rollup                   roll up once and exit, or with ROLLUP_EVERY repeat until SIGTERM
+//	rollup show [-json]      total, today, age, lag, the exact total now, and the shards
+//	rollup check -max-age D  exit 1 when the total is older than D: for monitors
+//	rollup audit [-json]     compare markers with shards; exit 1 on drift
+//
+// It is set up by environment variables (see config). Exit codes: 0 done; 1 failed, stale or
+// drifted; 2 bad settings or arguments.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	_ "time/tzdata" // a minimal image has no time zones of its own
+
+	"github.com/atlasmart/ordertally/internal/settings"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal kills
+	err := run(ctx, os.Args[1:], deps{stdout: os.Stdout, stderr: os.Stderr})
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(exitCode(err))
+}
+
+// A usageError is about the command line.
+type usageError struct{ problem string }
+
+func (e *usageError) Error() string { return e.problem + "\nrollup -h shows how it is used" }
+
+func exitCode(err error) int {
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if _, ok := errors.AsType[settings.Problems](err); ok {
+		return 2
+	}
+	if _, ok := errors.AsType[*usageError](err); ok {
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"go.uber.org/zap"
+	"google.golang.org/api/option"
+
+	"github.com/atlasmart/ordertally/internal/rollup"
+	"github.com/atlasmart/ordertally/internal/telemetry"
+)
+
+// commandTimeout bounds every command that is not the repeating rollup.
+const commandTimeout = time.Minute
+
+// deps is what a test replaces.
+type deps struct {
+	stdout, stderr io.Writer
+	firestore      []option.ClientOption
+}
+
+// A program is one invocation: its settings and where it reads and writes.
+type program struct {
+	deps
+	cfg    *config
+	client *firestore.Client
+}
+
+// A command does its work after its own arguments were read.
+type command func(ctx context.Context, p *program) error
+
+// run carries out one invocation.
+func run(ctx context.Context, args []string, d deps) (err error) {
+	cmd, err := parse(args, d.stderr)
+	if err != nil {
+		return err
+	}
+	cfg, err := load()
+	if err != nil {
+		return err
+	}
+	client, err := firestore.NewClientWithDatabase(ctx, cfg.cloud.Project, cfg.cloud.Database,
+		d.firestore...)
+	if err != nil {
+		return fmt.Errorf("connecting to Firestore: %w", err)
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+	return cmd(ctx, &program{deps: d, cfg: cfg, client: client})
+}
+
+// parse turns the arguments into a command.
+func parse(args []string, stderr io.Writer) (command, error) {
+	name := ""
+	if len(args) > 0 && len(args[0]) > 0 && args[0][0] != '-' {
+		name, args = args[0], args[1:]
+	}
+	set := flag.NewFlagSet("rollup "+name, flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.Usage = func() { usage(stderr) }
+	var cmd command
+	switch name {
+	case "":
+		cmd = rollUp
+	case "show":
+		asJSON := set.Bool("json", false, "")
+		cmd = bounded(func(ctx context.Context, p *program) error { return show(ctx, p, *asJSON) })
+	case "check":
+		maxAge := set.Duration("max-age", 0, "")
+		cmd = bounded(func(ctx context.Context, p *program) error { return check(ctx, p, *maxAge) })
+	case "audit":
+		asJSON := set.Bool("json", false, "")
+		cmd = bounded(func(ctx context.Context, p *program) error { return audit(ctx, p, *asJSON) })
+	default:
+		return nil, &usageError{fmt.Sprintf("rollup has no command %q", name)}
+	}
+	if err := set.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		}
+		return nil, &usageError{fmt.Sprintf("rollup %s: %v", name, err)}
+	}
+	if set.NArg() > 0 {
+		return nil, &usageError{fmt.Sprintf("rollup %s: unexpected argument %q", name, set.Arg(0))}
+	}
+	if f := set.Lookup("max-age"); f != nil && f.Value.String() == "0s" {
+		return nil, &usageError{"rollup check: -max-age is required, such as -max-age 5m"}
+	}
+	return cmd, nil
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, `rollup                     roll up once, or repeat at ROLLUP_EVERY until SIGTERM
+rollup show [-json]        total, today, age, lag, the exact total now, and the shards
+rollup check -max-age 5m   exit 1 when the total is older than that
+rollup audit [-json]       compare markers with shards; exit 1 on drift
+
+Settings: GOOGLE_CLOUD_PROJECT, FIRESTORE_DATABASE, ROLLUP_COUNTER, ROLLUP_EVERY, ROLLUP_LISTEN,
+ROLLUP_LOG_LEVEL. Exit codes: 0 done; 1 failed, stale or drifted; 2 bad settings or arguments.
+`)
+}
+
+func bounded(cmd command) command {
+	return func(ctx context.Context, p *program) error {
+		ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+		defer cancel()
+		return cmd(ctx, p)
+	}
+}
+
+// rollUp rolls up once, or repeats.
+func rollUp(ctx context.Context, p *program) error {
+	level, err := telemetry.ParseLevel(p.cfg.LogLevel)
+	if err != nil {
+		return err
+	}
+	log := telemetry.NewLogger(p.stderr, level)
+	metrics, err := telemetry.NewMetrics()
+	if err != nil {
+		return err
+	}
+	job, err := rollup.New(p.client, p.cfg.Counter, log, metrics.Meter())
+	if err != nil {
+		return err
+	}
+	if p.cfg.Every == 0 {
+		return bounded(func(ctx context.Context, _ *program) error { return once(ctx, job, log) })(ctx, p)
+	}
+	return repeat(ctx, p, job, metrics)
+}
+
+func once(ctx context.Context, job *rollup.Job, log *zap.Logger) error {
+	res, err := job.RunOnce(ctx, time.Now())
+	if err != nil {
+		return err
+	}
+	log.Info("rolled up", res.Fields()...)
+	return nil
+}
+
+func repeat(
+	ctx context.Context, p *program, job *rollup.Job, metrics *telemetry.Metrics,
+) (err error) {
+	health := &telemetry.Health{}
+	health.Ready("rollup", job.Ready)
+	server, err := telemetry.Serve(ctx, p.cfg.Listen, "ROLLUP_LISTEN",
+		telemetry.Handler(health, metrics))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	job.Run(ctx, p.cfg.Every)
+	return nil
+}

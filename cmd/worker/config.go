@@ -1,0 +1,104 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/atlasmart/ordertally/internal/consume"
+	"github.com/atlasmart/ordertally/internal/counter"
+	"github.com/atlasmart/ordertally/internal/settings"
+	"github.com/atlasmart/ordertally/internal/telemetry"
+)
+
+// config are the worker's own settings, with the prefix WORKER_.
+type config struct {
+	// Subscription is what the worker consumes: a short name in the project, or a full one.
+	Subscription string `envconfig:"SUBSCRIPTION" required:"true"`
+	// Counter is the document below counters/ that the orders are counted into.
+	Counter string `envconfig:"COUNTER" default:"orders-today"`
+	// Shards and TimeZone define the counter where it does not exist yet. An existing document
+	// is the definition, and wins.
+	Shards   int    `envconfig:"SHARDS" default:"10" min:"1" max:"1000"`
+	TimeZone string `envconfig:"TIMEZONE" default:"UTC"`
+	// Kinds are counted; any other kind is acknowledged and ignored. An absent kind counts.
+	Kinds []string `envconfig:"KINDS" default:"ORDER_ACCEPTED,order.accepted,com.atlasmart.order.accepted"`
+	// DeadLetterTopic gets what can never be counted. Empty: such messages are nacked, and the
+	// subscription's own dead-letter policy moves them.
+	DeadLetterTopic string `envconfig:"DEAD_LETTER_TOPIC" empty:"true"`
+	// MarkerTTL is how long a marker lives after its order's acceptance or publication, whichever
+	// is later. It must outlive every late copy: the subscription's retention, the dead letters'
+	// retention and a day.
+	MarkerTTL time.Duration `envconfig:"MARKER_TTL" default:"840h" min:"1h"`
+	// MaxOutstanding is how many messages are in flight at most: at least 2 × Shards × GroupMax,
+	// so that each lane can fill a group while it commits another.
+	MaxOutstanding int `envconfig:"MAX_OUTSTANDING" default:"4000" min:"1" max:"100000"`
+	// GroupMax is how many orders one commit takes.
+	GroupMax int `envconfig:"GROUP_MAX" default:"200" min:"1" max:"450"`
+	// GroupLinger is how long the first order of a group waits for company when its lane is idle.
+	GroupLinger time.Duration `envconfig:"GROUP_LINGER" default:"2ms" max:"1s"`
+	// Streams is how many streaming pulls are open.
+	Streams int `envconfig:"STREAMS" default:"4" min:"1" max:"16"`
+	// ShutdownGrace is from SIGTERM until everything is settled or nacked: below the platform's
+	// own (10 s on Cloud Run, 30 s on Kubernetes).
+	ShutdownGrace time.Duration `envconfig:"SHUTDOWN_GRACE" default:"7s" min:"500ms" max:"10m"`
+	// Listen is where /livez, /readyz and /metrics are served. Empty: nowhere.
+	Listen string `envconfig:"LISTEN" default:":8080" empty:"true"`
+	// LogLevel is debug, info, warn or error.
+	LogLevel string `envconfig:"LOG_LEVEL" default:"info"`
+
+	cloud        settings.Cloud
+	location     *time.Location
+	subscription string // full name
+	deadLetters  string // full name, or ""
+}
+
+// load reads the settings, and checks everything that can be checked without touching the world.
+func load() (*config, error) {
+	cfg := &config{}
+	if err := settings.Load(
+		settings.Spec{Into: &cfg.cloud},
+		settings.Spec{Prefix: "WORKER", Into: cfg},
+	); err != nil {
+		return nil, err
+	}
+	return cfg, nil
+}
+
+// Validate implements settings.Validator.
+func (c *config) Validate() []string {
+	var problems []string
+	problem := func(variable string, err error) {
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("WORKER_%s: %v", variable, err))
+		}
+	}
+	project := cmp.Or(c.cloud.Project, "unknown") // its absence is a problem of its own
+	var err error
+	problem("COUNTER", counter.CheckName(c.Counter))
+	c.location, err = loadLocation(c.TimeZone)
+	problem("TIMEZONE", err)
+	c.subscription, err = consume.SubscriptionName(project, c.Subscription)
+	problem("SUBSCRIPTION", err)
+	if c.DeadLetterTopic != "" {
+		c.deadLetters, err = consume.TopicName(project, c.DeadLetterTopic)
+		problem("DEAD_LETTER_TOPIC", err)
+	}
+	_, err = telemetry.ParseLevel(c.LogLevel)
+	problem("LOG_LEVEL", err)
+	problem("LISTEN", telemetry.CheckAddr(c.Listen))
+	if least := 2 * c.Shards * c.GroupMax; c.MaxOutstanding < least {
+		problems = append(problems, fmt.Sprintf("WORKER_MAX_OUTSTANDING is %d, want at least %d: "+
+			"2 × WORKER_SHARDS (%d) × WORKER_GROUP_MAX (%d)",
+			c.MaxOutstanding, least, c.Shards, c.GroupMax))
+	}
+	return problems
+}
+
+func loadLocation(name string) (*time.Location, error) {
+	loc, err := time.LoadLocation(name)
+	if err != nil || name == "Local" {
+		return nil, fmt.Errorf("%q is not a name of the IANA time zone database", name)
+	}
+	return loc, nil
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/pubsub/v2"
+	"go.uber.org/zap"
+	"google.golang.org/api/option"
+
+	"github.com/atlasmart/ordertally/internal/consume"
+	"github.com/atlasmart/ordertally/internal/counter"
+	"github.com/atlasmart/ordertally/internal/telemetry"
+)
+
+// startTimeout bounds what has to be known before the first message.
+const startTimeout = 30 * time.Second
+
+// deps is what a test replaces.
+type deps struct {
+	logs              io.Writer
+	pubsub, firestore []option.ClientOption
+}
+
+// run runs the worker by the process's settings until ctx ends, and drains.
+func run(ctx context.Context, d deps) error {
+	cfg, err := load()
+	if err != nil {
+		return err
+	}
+	level, err := telemetry.ParseLevel(cfg.LogLevel)
+	if err != nil {
+		return err
+	}
+	log := telemetry.NewLogger(d.logs, level)
+	defer zap.RedirectStdLog(log)()
+	w := &worker{cfg: cfg, log: log}
+	err = w.run(ctx, d)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // asked to stop before it had started
+	}
+	return err
+}
+
+// A worker is the program's parts and what its probes ask for.
+type worker struct {
+	cfg      *config
+	log      *zap.Logger
+	counter  atomic.Pointer[counter.Counter] // nil: not known yet
+	consumer atomic.Pointer[consume.Consumer]
+}
+
+func (w *worker) run(ctx context.Context, d deps) (err error) {
+	metrics, err := telemetry.NewMetrics()
+	if err != nil {
+		return err
+	}
+	server, err := telemetry.Serve(ctx, w.cfg.Listen, "WORKER_LISTEN",
+		telemetry.Handler(w.health(), metrics))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	messages, err := pubsub.NewClient(ctx, w.cfg.cloud.Project, d.pubsub...)
+	if err != nil {
+		return fmt.Errorf("connecting to Pub/Sub: %w", err)
+	}
+	defer func() { err = errors.Join(err, messages.Close()) }()
+	documents, err := firestore.NewClientWithDatabase(ctx, w.cfg.cloud.Project,
+		w.cfg.cloud.Database, d.firestore...)
+	if err != nil {
+		return fmt.Errorf("connecting to Firestore: %w", err)
+	}
+	defer func() { err = errors.Join(err, documents.Close()) }()
+	return w.consume(ctx, messages, documents, metrics)
+}
+
+// consume opens the counter and counts messages into it until ctx ends and they are drained.
+func (w *worker) consume(
+	ctx context.Context, messages *pubsub.Client, documents *firestore.Client,
+	metrics *telemetry.Metrics,
+) error {
+	edge := consume.Config{
+		Subscription:    w.cfg.subscription,
+		DeadLetterTopic: w.cfg.deadLetters,
+		Kinds:           w.cfg.Kinds,
+		MaxOutstanding:  w.cfg.MaxOutstanding,
+		Streams:         w.cfg.Streams,
+		Grace:           w.cfg.ShutdownGrace,
+		Log:             w.log,
+		Meter:           metrics.Meter(),
+	}
+	if err := consume.Check(ctx, messages, edge, w.cfg.MarkerTTL); err != nil {
+		return err
+	}
+	def, err := w.define(ctx, documents)
+	if err != nil {
+		return err
+	}
+	orders, err := counter.New(documents, w.cfg.Counter, def, counter.Options{
+		GroupMax:  w.cfg.GroupMax,
+		Linger:    w.cfg.GroupLinger,
+		MarkerTTL: w.cfg.MarkerTTL,
+		Log:       w.log,
+		Meter:     metrics.Meter(),
+	})
+	if err != nil {
+		return err
+	}
+	defer orders.Close()
+	w.counter.Store(orders)
+	consumer, err := consume.New(messages, orders, edge)
+	if err != nil {
+		return err
+	}
+	w.consumer.Store(consumer)
+	w.log.Info("counting", zap.String("counter", w.cfg.Counter),
+		zap.Int("shards", def.Shards), zap.Stringer("timeZone", def.Location),
+		zap.String("subscription", w.cfg.subscription))
+	err = consumer.Run(ctx)
+	w.log.Info("drained", zap.NamedError("problem", err))
+	return err
+}
+
+// define creates the counter, or finds it. What the settings say otherwise is said once, and
+// loses: another worker may be counting by the document already.
+func (w *worker) define(
+	ctx context.Context, documents *firestore.Client,
+) (counter.Definition, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	want := counter.Definition{Shards: w.cfg.Shards, Location: w.cfg.location}
+	def, created, err := counter.Define(ctx, documents, w.cfg.Counter, want)
+	if err != nil {
+		return def, err
+	}
+	if created {
+		w.log.Info("created the counter", zap.String("counter", w.cfg.Counter))
+	}
+	if def.Shards != want.Shards || def.Location.String() != want.Location.String() {
+		w.log.Warn("the counter's document differs from the settings, and wins",
+			zap.Int("shards", def.Shards), zap.Int("WORKER_SHARDS", want.Shards),
+			zap.Stringer("timeZone", def.Location), zap.Stringer("WORKER_TIMEZONE", want.Location))
+	}
+	return def, nil
+}
+
+// health tells the probes what the parts know.
+func (w *worker) health() *telemetry.Health {
+	h := &telemetry.Health{}
+	h.Live("counter", func() error {
+		if c := w.counter.Load(); c != nil {
+			return c.Live(time.Now())
+		}
+		return nil
+	})
+	h.Ready("counter", func() error {
+		if c := w.counter.Load(); c != nil {
+			return c.Ready()
+		}
+		return errors.New("not known yet")
+	})
+	h.Ready("subscription", func() error {
+		if c := w.consumer.Load(); c != nil {
+			return c.Ready(time.Now())
+		}
+		return errors.New("not received from yet")
+	})
+	return h
+}

@@ -1,0 +1,140 @@
+package consume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"cloud.google.com/go/pubsub/v2"
+	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
+
+	"github.com/atlasmart/ordertally/internal/counter"
+)
+
+// An adder counts an order once, and returns when that is sure. It may be asked for many at once.
+// When ctx ends first it returns an error, and the order may be counted all the same.
+type adder interface {
+	Add(ctx context.Context, o counter.Order) (counter.Outcome, error)
+}
+
+// Config says what a Consumer receives, and how.
+type Config struct {
+	Subscription    string        // full name
+	DeadLetterTopic string        // full name; "": invalid messages are nacked
+	Kinds           []string      // that are counted
+	MaxOutstanding  int           // messages in flight, all streams together
+	Streams         int           // streaming pulls
+	Grace           time.Duration // from the end of Run's context to its return, at most
+	Log             *zap.Logger
+	Meter           metric.Meter
+}
+
+// A Consumer receives the messages of one subscription and settles each of them.
+type Consumer struct {
+	cfg     Config
+	orders  adder
+	sub     *pubsub.Subscriber
+	dead    *deadLetters // nil: none
+	decoder *Decoder
+	metrics *metrics
+	log     *zap.Logger
+
+	work    context.Context // what callbacks work on: outlives Run's context by the grace
+	abandon context.CancelFunc
+
+	receiving atomic.Int64 // UnixNano since when the stream is open; 0: it is not
+	received  atomic.Bool  // a message came through it
+	everHeld  atomic.Bool  // a stream was open once
+	abandoned atomic.Int64 // messages that were nacked for want of time
+}
+
+// New returns a consumer that hands orders to a. Run starts it, once.
+func New(client *pubsub.Client, a adder, cfg Config) (*Consumer, error) {
+	m, err := newMetrics(cfg.Meter)
+	if err != nil {
+		return nil, err
+	}
+	c := &Consumer{
+		cfg: cfg, orders: a, decoder: NewDecoder(cfg.Kinds), metrics: m, log: cfg.Log,
+		sub: client.Subscriber(cfg.Subscription),
+	}
+	c.sub.ReceiveSettings = receiveSettings(cfg)
+	if cfg.DeadLetterTopic != "" {
+		c.dead = newDeadLetters(client, cfg.DeadLetterTopic, cfg.Subscription)
+	}
+	c.work, c.abandon = context.WithCancel(context.Background())
+	return c, nil
+}
+
+// handle settles one message: exactly once, on every path. It works on the consumer's own
+// context: the callback's is cancelled at the first sign of a shutdown, when the commit of a
+// message in hand still has its time.
+func (c *Consumer) handle(_ context.Context, m *pubsub.Message) {
+	c.received.Store(true)
+	c.metrics.inFlight.Add(c.work, 1)
+	r := c.process(m)
+	if r == nacked {
+		if c.work.Err() != nil {
+			c.abandoned.Add(1)
+		}
+		m.Nack()
+	} else {
+		m.Ack()
+	}
+	c.metrics.inFlight.Add(c.work, -1)
+	c.metrics.settled(c.work, r, time.Since(m.PublishTime))
+}
+
+// process decides what becomes of a message. A panic is a fault of ours: the message comes again,
+// and the others go on.
+func (c *Consumer) process(m *pubsub.Message) (r result) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.log.Error("handling a message panicked", zap.Any("panic", p),
+				zap.String("messageId", m.ID), zap.ByteString("stack", debug.Stack()))
+			r = nacked
+		}
+	}()
+	order, err := c.decoder.Decode(Message{Data: m.Data, Attributes: m.Attributes, ID: m.ID,
+		PublishTime: m.PublishTime}, time.Now())
+	if errors.Is(err, ErrIgnored) {
+		return ignored
+	}
+	if bad, ok := errors.AsType[*InvalidError](err); ok {
+		return c.reject(m, bad.Reason)
+	}
+	outcome, err := c.orders.Add(c.work, order)
+	if bad, ok := errors.AsType[*counter.RefusedError](err); ok {
+		c.log.Error("Firestore refuses an order", zap.Error(err), zap.String("messageId", m.ID))
+		return c.reject(m, fmt.Sprintf("Firestore refuses the order: %v", bad.Unwrap()))
+	}
+	switch {
+	case err != nil:
+		return nacked
+	case outcome == counter.Duplicate:
+		return duplicate
+	}
+	return counted
+}
+
+// reject sends a message to the dead letters, or gives it back to the subscription, whose own
+// dead-letter policy then moves it. It is never dropped.
+func (c *Consumer) reject(m *pubsub.Message, reason string) result {
+	if c.dead == nil {
+		c.log.Warn("invalid message nacked", zap.String("reason", reason),
+			zap.String("messageId", m.ID))
+		return nacked
+	}
+	if err := c.dead.publish(c.work, m, reason); err != nil {
+		c.log.Error("dead letter not published, message nacked", zap.Error(err),
+			zap.String("messageId", m.ID))
+		return nacked
+	}
+	c.log.Warn("message dead-lettered", zap.String("reason", reason),
+		zap.String("messageId", m.ID))
+	return deadLettered
+}

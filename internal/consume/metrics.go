@@ -1,0 +1,76 @@
+package consume
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+	"google.golang.org/grpc/codes"
+)
+
+// A result is how a message was settled.
+type result int
+
+const (
+	nacked result = iota
+	counted
+	duplicate
+	ignored
+	deadLettered
+)
+
+var resultNames = [...]string{
+	nacked: "nacked", counted: "counted", duplicate: "duplicate", ignored: "ignored",
+	deadLettered: "dead_lettered",
+}
+
+// metrics are the instruments of the consumer. Names and labels are the design's.
+type metrics struct {
+	messages metric.Int64Counter
+	inFlight metric.Int64UpDownCounter
+	age      metric.Float64Histogram
+	restarts metric.Int64Counter
+
+	byResult [len(resultNames)]metric.MeasurementOption
+}
+
+func newMetrics(m metric.Meter) (*metrics, error) {
+	if m == nil {
+		m = noop.Meter{}
+	}
+	messages, err1 := m.Int64Counter("ordertally_messages",
+		metric.WithDescription("Messages settled, by result."))
+	inFlight, err2 := m.Int64UpDownCounter("ordertally_in_flight_messages",
+		metric.WithDescription("Messages in hand and not settled."))
+	age, err3 := m.Float64Histogram("ordertally_message_age", metric.WithUnit("s"),
+		metric.WithDescription("From a counted message's publish to its commit."),
+		metric.WithExplicitBucketBoundaries(
+			.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60, 300, 3600, 86400))
+	restarts, err4 := m.Int64Counter("ordertally_receive_restarts",
+		metric.WithDescription("Times the receive loop broke, by gRPC code."))
+	for _, err := range []error{err1, err2, err3, err4} {
+		if err != nil {
+			return nil, fmt.Errorf("making the consumer's metrics: %w", err)
+		}
+	}
+	ms := &metrics{messages: messages, inFlight: inFlight, age: age, restarts: restarts}
+	for r, name := range resultNames {
+		ms.byResult[r] = metric.WithAttributeSet(
+			attribute.NewSet(attribute.String("result", name)))
+	}
+	return ms, nil
+}
+
+func (m *metrics) settled(ctx context.Context, r result, age time.Duration) {
+	m.messages.Add(ctx, 1, m.byResult[r])
+	if r == counted {
+		m.age.Record(ctx, age.Seconds())
+	}
+}
+
+func (m *metrics) restarted(ctx context.Context, code codes.Code) {
+	m.restarts.Add(ctx, 1, metric.WithAttributes(attribute.String("code", code.String())))
+}
