@@ -41,8 +41,8 @@ func run(ctx context.Context, d deps) error {
 	defer zap.RedirectStdLog(log)()
 	w := &worker{cfg: cfg, log: log}
 	err = w.run(ctx, d)
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // asked to stop before it had started
+	if ctx.Err() != nil && w.consumer.Load() == nil {
+		return nil // asked to stop before it had started: what that broke is no failure
 	}
 	return err
 }

@@ -27,11 +27,11 @@ func (j *Job) Run(ctx context.Context, every time.Duration) {
 }
 
 func (j *Job) tick(ctx context.Context, now time.Time) {
-	ctx, cancel := context.WithTimeout(ctx, runTimeout)
+	run, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
-	res, err := j.RunOnce(ctx, now)
-	if errors.Is(err, context.Canceled) {
-		return // the program ends
+	res, err := j.RunOnce(run, now)
+	if ctx.Err() != nil {
+		return // the program ends, and what that broke is no failure
 	}
 	j.note(err)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // metrics are the instruments of the job. Names are the design's.
 type metrics struct {
-	total   atomic.Int64
+	last    atomic.Pointer[counter.Rollup] // nil: no success yet, and nothing to expose
 	lag     metric.Float64Gauge
 	orders  metric.Int64Gauge
 	success metric.Float64Gauge
@@ -26,10 +26,13 @@ func newMetrics(m metric.Meter) (*metrics, error) {
 		m = noop.Meter{}
 	}
 	ms := &metrics{}
-	_, err1 := m.Int64ObservableCounter("ordertally_rollup_total",
+	// A gauge, in spite of its name: a counter would seem to restart from 0 with the process.
+	_, err1 := m.Int64ObservableGauge("ordertally_rollup_total",
 		metric.WithDescription("Orders ever counted, as of the last rollup."),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
-			o.Observe(ms.total.Load())
+			if r := ms.last.Load(); r != nil {
+				o.Observe(r.Total)
+			}
 			return nil
 		}))
 	var err2, err3, err4, err5 error
@@ -53,7 +56,7 @@ func newMetrics(m metric.Meter) (*metrics, error) {
 func (m *metrics) succeeded(
 	ctx context.Context, r counter.Rollup, now time.Time, took time.Duration,
 ) {
-	m.total.Store(r.Total)
+	m.last.Store(&r)
 	m.lag.Record(ctx, float64(r.LagMs)/1000)
 	m.orders.Record(ctx, r.LagEvents)
 	m.success.Record(ctx, float64(now.UnixMilli())/1000)
