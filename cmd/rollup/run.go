@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/firestore"
@@ -60,10 +61,12 @@ func parse(args []string, stderr io.Writer) (command, error) {
 	if len(args) > 0 && len(args[0]) > 0 && args[0][0] != '-' {
 		name, args = args[0], args[1:]
 	}
-	set := flag.NewFlagSet("rollup "+name, flag.ContinueOnError)
+	title := strings.TrimSpace("rollup " + name)
+	set := flag.NewFlagSet(title, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
-	set.Usage = func() { usage(stderr) }
+	set.Usage = func() {} // only -h shows it all
 	var cmd command
+	maxAge := time.Duration(1) // more than 0 where there is no such flag
 	switch name {
 	case "":
 		cmd = rollUp
@@ -71,25 +74,27 @@ func parse(args []string, stderr io.Writer) (command, error) {
 		asJSON := set.Bool("json", false, "")
 		cmd = bounded(func(ctx context.Context, p *program) error { return show(ctx, p, *asJSON) })
 	case "check":
-		maxAge := set.Duration("max-age", 0, "")
-		cmd = bounded(func(ctx context.Context, p *program) error { return check(ctx, p, *maxAge) })
+		set.DurationVar(&maxAge, "max-age", 0, "")
+		cmd = bounded(func(ctx context.Context, p *program) error { return check(ctx, p, maxAge) })
 	case "audit":
 		asJSON := set.Bool("json", false, "")
 		cmd = bounded(func(ctx context.Context, p *program) error { return audit(ctx, p, *asJSON) })
 	default:
 		return nil, &usageError{fmt.Sprintf("rollup has no command %q", name)}
 	}
-	if err := set.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil, err
-		}
-		return nil, &usageError{fmt.Sprintf("rollup %s: %v", name, err)}
-	}
-	if set.NArg() > 0 {
-		return nil, &usageError{fmt.Sprintf("rollup %s: unexpected argument %q", name, set.Arg(0))}
-	}
-	if f := set.Lookup("max-age"); f != nil && f.Value.String() == "0s" {
-		return nil, &usageError{"rollup check: -max-age is required, such as -max-age 5m"}
+	err := set.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		usage(stderr)
+		return nil, err
+	case err != nil:
+		return nil, &usageError{fmt.Sprintf("%s: %v", title, err)}
+	case set.NArg() > 0:
+		return nil, &usageError{fmt.Sprintf("%s: unexpected argument %q", title, set.Arg(0))}
+	case maxAge == 0:
+		return nil, &usageError{title + ": -max-age is required, such as -max-age 5m"}
+	case maxAge < 0:
+		return nil, &usageError{fmt.Sprintf("%s: -max-age is %v, want more than 0", title, maxAge)}
 	}
 	return cmd, nil
 }

@@ -86,11 +86,20 @@ func (v view) write(w io.Writer) error {
 			millis(v.LagMs), v.LagEvents)
 	}
 	fmt.Fprintf(t, "exact\t%d\tat %s\n", v.Exact, stamp(v.now))
-	fmt.Fprintf(t, "shards\t%d\t%d with orders\n", v.NumShards, len(v.Shards))
+	fmt.Fprintf(t, "shards\t%d\t%d with orders\n", v.NumShards, v.used())
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	return v.histogram(w)
+}
+
+func (v view) used() (n int) {
+	for _, s := range v.Shards {
+		if s.Count > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 func (v view) age() string { return millis(*v.AgeMs) }

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/atlasmart/ordertally/internal/counter"
+	"github.com/atlasmart/ordertally/internal/emulator/emulatortest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestMain(m *testing.M) { emulatortest.Main(m) }
+
+// invoke runs the program and returns what it wrote and its exit code.
+func invoke(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, logs bytes.Buffer
+	err := run(t.Context(), args, deps{stdout: &out, stderr: &logs})
+	stderr = logs.String()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		stderr += err.Error()
+	}
+	return out.String(), stderr, exitCode(err)
+}
+
+// counted gives the test a project with a counter of n orders in it.
+func counted(t *testing.T, n int) *firestore.Client {
+	t.Helper()
+	env := emulatortest.New(t)
+	client := env.Firestore()
+	env.Setenv()
+	def, _, err := counter.Define(t.Context(), client, "orders-today",
+		counter.Definition{Shards: 3, Location: time.UTC})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := counter.New(client, "orders-today", def, counter.Options{GroupMax: 100,
+		MarkerTTL: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i := range n {
+		o := counter.Order{ID: fmt.Sprint("ord-", i), AcceptedAt: time.Now()}
+		if _, err := c.Add(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return client
+}
+
+func TestArguments(t *testing.T) {
+	t.Setenv("GOOGLE_CLOUD_PROJECT", "p")
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"shout"}, `rollup has no command "shout"`},
+		{[]string{"show", "-xml"}, "rollup show: flag provided but not defined: -xml"},
+		{[]string{"show", "me"}, `rollup show: unexpected argument "me"`},
+		{[]string{"-json"}, "rollup: flag provided but not defined: -json"},
+		{[]string{"check"}, "rollup check: -max-age is required, such as -max-age 5m"},
+		{[]string{"check", "-max-age", "-5m"}, "rollup check: -max-age is -5m0s, want more than 0"},
+		{[]string{"check", "-max-age", "soon"},
+			`rollup check: invalid value "soon" for flag -max-age: parse error`},
+	} {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			stdout, stderr, code := invoke(t, tt.args...)
+			want := tt.want + "\nrollup -h shows how it is used"
+			if stderr != want || code != 2 || stdout != "" {
+				t.Errorf("%q and exit code %d, want %q and 2", stderr, code, want)
+			}
+		})
+	}
+	if _, stderr, code := invoke(t, "-h"); code != 0 || !strings.Contains(stderr, "rollup show") {
+		t.Errorf("-h: %q and exit code %d", stderr, code)
+	}
+}
+
+func TestBadSettings(t *testing.T) {
+	t.Setenv("GOOGLE_CLOUD_PROJECT", "")
+	t.Setenv("ROLLUP_COUNTER", "..")
+	t.Setenv("ROLLUP_EVERY", "10ms")
+	t.Setenv("ROLLUP_EVER", "1m")
+	want := "GOOGLE_CLOUD_PROJECT is set but empty\n" +
+		`ROLLUP_COUNTER: ".." is not a counter name: want 1 to 128 of A-Z a-z 0-9 . _ - ` +
+		"other than . or .. or __…__\n" +
+		"ROLLUP_EVERY: want 0 or at least 1s, got 10ms\n" +
+		"ROLLUP_EVER is unknown (did you mean ROLLUP_EVERY?)"
+	_, stderr, code := invoke(t)
+	if diff := cmp.Diff(want, stderr); diff != "" || code != 2 {
+		t.Errorf("exit code %d, problems (-want +got):\n%s", code, diff)
+	}
+}
+
+func TestUnknownCounter(t *testing.T) {
+	emulatortest.New(t).Setenv()
+	for _, args := range [][]string{{}, {"show"}, {"check", "-max-age", "5m"}, {"audit"}} {
+		stdout, stderr, code := invoke(t, args...)
+		if stderr != `no such counter: "orders-today"` || code != 1 || stdout != "" {
+			t.Errorf("%v: %q and exit code %d", args, stderr, code)
+		}
+	}
+}
+
+// TestCommands goes through a counter's life as an operator sees it.
+func TestCommands(t *testing.T) {
+	client := counted(t, 12)
+	_, stderr, code := invoke(t, "check", "-max-age", "5m")
+	if code != 1 || stderr != `the counter was never rolled up: "orders-today"` {
+		t.Errorf("check before the first rollup: %q and exit code %d", stderr, code)
+	}
+	if v := showJSON(t); v["asOf"] != nil || v["ageMs"] != nil || v["exact"] != 12.0 {
+		t.Errorf("show before the first rollup: %v", v)
+	}
+	if _, stderr, code := invoke(t); code != 0 {
+		t.Fatalf("rollup: %s", stderr)
+	}
+	if _, stderr, code := invoke(t, "check", "-max-age", "5m"); code != 0 {
+		t.Errorf("check after it: %s", stderr)
+	}
+	_, stderr, code = invoke(t, "check", "-max-age", "1ms")
+	if code != 1 || !strings.HasPrefix(stderr, "orders-today is stale: rolled up as of ") {
+		t.Errorf("check with 1ms: %q and exit code %d", stderr, code)
+	}
+	v := showJSON(t)
+	for name, want := range map[string]any{"counter": "orders-today", "total": 12.0,
+		"exact": 12.0, "numShards": 3.0, "lagMs": 0.0, "lagEvents": 0.0} {
+		if v[name] != want {
+			t.Errorf("show: %s is %v, want %v", name, v[name], want)
+		}
+	}
+	if stdout, stderr, code := invoke(t, "audit"); code != 0 {
+		t.Errorf("audit: %s%s", stdout, stderr)
+	}
+	_, err := client.Doc("counters/orders-today/shards/1").Update(t.Context(),
+		[]firestore.Update{{Path: "count", Value: firestore.Increment(1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := invoke(t, "audit", "-json")
+	var a counter.AuditReport
+	if err := json.Unmarshal([]byte(stdout), &a); err != nil {
+		t.Fatal(err)
+	}
+	if code != 1 || a.OK || a.Drift != 1 || a.Shards[1].Drift != 1 ||
+		stderr != "orders-today has drifted: 12 markers, and the shards sum to 13" {
+		t.Errorf("audit with a shard that was changed: %q, exit code %d, %+v", stderr, code, a)
+	}
+}
+
+func showJSON(t *testing.T) map[string]any {
+	t.Helper()
+	stdout, stderr, code := invoke(t, "show", "-json")
+	var v map[string]any
+	if err := json.Unmarshal([]byte(stdout), &v); err != nil || code != 0 {
+		t.Fatalf("show -json: %q, %s, %v", stdout, stderr, err)
+	}
+	return v
+}
+
+func TestRepeat(t *testing.T) {
+	client := counted(t, 5)
+	t.Setenv("ROLLUP_EVERY", "1s")
+	t.Setenv("ROLLUP_LISTEN", "127.0.0.1:0")
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- run(ctx, nil, deps{stdout: os.Stdout, stderr: &bytes.Buffer{}}) }()
+	it := client.Doc("counters/orders-today").Snapshots(ctx)
+	defer it.Stop()
+	seen := map[time.Time]bool{}
+	for len(seen) < 2 {
+		snap, err := it.Next()
+		if err != nil {
+			t.Fatalf("seen %d rollups: %v", len(seen), err)
+		}
+		if at, ok := snap.Data()["rollupAsOf"].(time.Time); ok {
+			seen[at] = true
+		}
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Errorf("stopped with %v, want nil", err)
+	}
+}
+
+func TestGolden(t *testing.T) {
+	noon := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	r := &counter.Reading{
+		Counter:    "orders-today",
+		Definition: counter.Definition{Shards: 4, Location: time.UTC},
+		ReadTime:   noon,
+		Shards: []counter.Shard{{Number: 0, Count: 250}, {Number: 1, Count: 1000},
+			{Number: 2, Count: 1}, {Number: 7, Count: 0}},
+	}
+	golden(t, "show-never.txt", func(b *bytes.Buffer) error { return newView(r).write(b) })
+	r.Rollup = counter.Rollup{Total: 1200, Today: counter.DayTotal{Day: "2026-11-30", Total: 80},
+		AsOf: noon.Add(-90 * time.Second), At: noon.Add(-89 * time.Second), LagMs: 60_250,
+		LagEvents: 31, Shards: 3}
+	golden(t, "show.txt", func(b *bytes.Buffer) error { return newView(r).write(b) })
+	golden(t, "show.json", func(b *bytes.Buffer) error { return writeJSON(b, newView(r)) })
+	a := &counter.AuditReport{Counter: "orders-today", ReadTime: noon, Markers: 1249, Count: 1250,
+		Drift: 1, Shards: []counter.AuditShard{{Shard: 0, Markers: 249, Count: 250, Drift: 1},
+			{Shard: 1, Markers: 1000, Count: 1000}},
+		Days: []counter.AuditDay{{Day: "2026-11-29", Markers: 1000, Count: 1000},
+			{Day: "2026-11-30", Markers: 249, Count: 250, Drift: 1}}}
+	golden(t, "audit.txt", func(b *bytes.Buffer) error { return writeAudit(b, a) })
+	golden(t, "audit.json", func(b *bytes.Buffer) error { return writeJSON(b, a) })
+}
+
+// golden compares what f writes with a file below testdata, or rewrites the file.
+func golden(t *testing.T, name string, f func(*bytes.Buffer) error) {
+	t.Helper()
+	var got bytes.Buffer
+	if err := f(&got); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
