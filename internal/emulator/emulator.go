@@ -1,12 +1,12 @@
 package emulator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -26,9 +26,8 @@ type Emulator struct {
 	group *group // Nil when somebody else started it.
 }
 
-// StartFirestore starts the Firestore emulator. Its output goes to a file in
-// logDir; with an empty logDir the emulator is made quiet, as it otherwise formats
-// a stack trace for each refused commit.
+// StartFirestore starts the Firestore emulator. What it writes is in logDir, or
+// nowhere if logDir is empty, and is little: see logging.
 func StartFirestore(ctx context.Context, logDir string) (*Emulator, error) {
 	return firestoreService.start(ctx, logDir)
 }
@@ -83,13 +82,7 @@ func (s service) startOnce(ctx context.Context, java, launcher, logDir string) (
 	if err != nil {
 		return nil, err
 	}
-	output, env := filepath.Join(dir, "output"), []string{"JAVA=" + java}
-	if logDir != "" {
-		output = filepath.Join(logDir, s.logName())
-	} else if env, err = quiet(env, dir); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	g, err := startGroup(dir, output, env, append([]string{launcher}, s.args(addr)...))
+	g, err := s.launch(java, launcher, addr, dir, logDir)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -99,20 +92,31 @@ func (s service) startOnce(ctx context.Context, java, launcher, logDir string) (
 	return &Emulator{Addr: addr, group: g}, nil
 }
 
-// logging silences java.util.logging, through which the emulators write all but
-// the lines that tell how their start went.
+func (s service) launch(java, launcher, addr, dir, logDir string) (*group, error) {
+	output := filepath.Join(cmp.Or(logDir, dir), s.logName())
+	options, err := quiet(dir)
+	if err != nil {
+		return nil, err
+	}
+	env := []string{"JAVA=" + java, "JAVA_TOOL_OPTIONS=" + options}
+	return startGroup(dir, output, env, append([]string{launcher}, s.args(addr)...))
+}
+
+// logging leaves of what goes through java.util.logging only how the start went.
+// The Firestore emulator would otherwise format a stack trace for each commit that a
+// precondition refuses, and for an orders stream these are many.
 const logging = `handlers=java.util.logging.ConsoleHandler
 .level=SEVERE
 com.google.cloud.pubsub.testing.v1.Main.level=INFO
 `
 
-// quiet adds to env what makes the JVM log next to nothing.
-func quiet(env []string, dir string) ([]string, error) {
+// quiet returns the options of a JVM that follows logging, unless the caller's own
+// options name another configuration: the last one counts.
+func quiet(dir string) (string, error) {
 	path := filepath.Join(dir, "logging.properties")
 	if err := os.WriteFile(path, []byte(logging), 0o600); err != nil {
-		return nil, err
+		return "", err
 	}
-	options := fmt.Sprintf(`%s "-Djava.util.logging.config.file=%s"`,
-		os.Getenv("JAVA_TOOL_OPTIONS"), path)
-	return append(env, "JAVA_TOOL_OPTIONS="+strings.TrimSpace(options)), nil
+	return fmt.Sprintf(`"-Djava.util.logging.config.file=%s" %s`,
+		path, os.Getenv("JAVA_TOOL_OPTIONS")), nil
 }

@@ -14,6 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+func needsEmulators(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: this test needs the emulators")
+	}
+}
+
 func TestStart_nothingOutlivesItsStarter(t *testing.T) {
 	t.Parallel()
 	for ending, env := range map[string][]string{
@@ -23,6 +30,9 @@ func TestStart_nothingOutlivesItsStarter(t *testing.T) {
 	} {
 		t.Run(ending, func(t *testing.T) {
 			t.Parallel()
+			if ending == "kill" {
+				needsEmulators(t)
+			}
 			s := newStarter(t, ending, env...)
 			if ending == "kill" {
 				if err := s.cmd.Process.Kill(); err != nil {
@@ -42,6 +52,7 @@ func TestStart_theEmulatorServesUntilStop(t *testing.T) {
 	for _, s := range []service{firestoreService, pubSubService} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
+			needsEmulators(t)
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 // process would leave the JVM behind. Descriptor 3 is the life pipe of group; the
 // subshell that watches gives it up, as it must not look like a live emulator.
 const guard = `exec 4<&0 </dev/null
-(read -r _ <&4; rm -rf "$0"; :) 3>&- &
+(read -r _ <&4; rm -rf "$0"; kill -KILL 0) 3>&- &
 exec 4<&-
 "$@"`
 

@@ -39,6 +39,8 @@ func (g *group) await(ctx context.Context, ready, addr string) error {
 			return errPortTaken
 		case gone:
 			return fmt.Errorf("it ended at its start (it needs a Java 17+ runtime):\n%s", excerpt(out))
+		case errors.Is(ctx.Err(), context.Canceled):
+			return context.Cause(ctx)
 		case ctx.Err() != nil:
 			return fmt.Errorf("it is not ready: %w:\n%s", context.Cause(ctx), excerpt(out))
 		case bytes.Contains(out, []byte(ready)) && answers(ctx, addr) == nil:

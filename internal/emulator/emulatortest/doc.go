@@ -13,5 +13,6 @@
 //
 // An emulator starts when the first test asks for it, and serves all tests of the
 // package; those that FIRESTORE_EMULATOR_HOST and PUBSUB_EMULATOR_HOST name are used
-// instead of new ones. A test whose emulator cannot be had fails: it is not skipped.
+// instead of new ones. A test whose emulator cannot be had fails; only -short
+// skips it.
 package emulatortest

@@ -27,9 +27,13 @@ type Env struct {
 	admin func() *pubsub.Client
 }
 
-// New returns an Env of its own to each test.
+// New returns an Env of its own to each test. With -short, which asks for the tests
+// that need nothing but Go, it skips the test.
 func New(tb testing.TB) *Env {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("-short: this test needs the emulators")
+	}
 	id := make([]byte, 6)
 	rand.Read(id) // It never returns an error.
 	e := &Env{Project: "t-" + hex.EncodeToString(id), tb: tb}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// stopGrace is longer than what the worker takes to drain.
+const stopGrace = 12 * time.Second
+
+// logLines is how much of a child's log an error shows.
+const logLines = 15
+
+// orphanGuard becomes the child, and leaves a subshell that stops it when the demo
+// was killed and can no longer do it: the standard input ends with the demo. The
+// child is the process $$.
+const orphanGuard = `exec 3<&0 </dev/null
+(
+	trap '' TERM
+	read -r _ <&3
+	kill -TERM 0
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do kill -0 $$ || exit; sleep 1; done
+	kill -KILL 0
+) 2>/dev/null &
+exec 3<&- "$0" "$@"`
+
+// child is a program of the demo that runs until it is stopped. It has a process
+// group of its own, so that a Ctrl-C reaches the demo only, which then stops its
+// children in their order.
+type child struct {
+	name string
+	addr string // Where it serves its probes and metrics.
+	log  string // The file that it writes to.
+	cmd  *exec.Cmd
+	hold *os.File      // The guard's standard input.
+	done chan struct{} // Closed when it has ended.
+}
+
+// startChild runs argv with its output in a file of the directory logs.
+func startChild(name, logs string, env []string, argv ...string) (*child, error) {
+	log := filepath.Join(logs, name+".log")
+	out, err := os.Create(log)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	stdin, hold, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer stdin.Close()
+	cmd := exec.Command("/bin/sh", append([]string{"-c", orphanGuard}, argv...)...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("starting %s: %w", name, err), hold.Close())
+	}
+	c := &child{name: name, log: log, cmd: cmd, hold: hold, done: make(chan struct{})}
+	go func() {
+		defer close(c.done)
+		_ = cmd.Wait() // The process state is what tells.
+	}()
+	return c, nil
+}
+
+// stop ends the child, with SIGTERM and after the grace with SIGKILL, and returns an
+// error unless it has exited with 0.
+func (c *child) stop(grace time.Duration) error {
+	defer c.hold.Close()
+	defer c.kill() // The guard is left.
+	select {
+	case <-c.done:
+		return c.result("ended")
+	default:
+	}
+	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGTERM) // It may just have ended.
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+	case <-timer.C:
+		c.kill()
+		<-c.done
+	}
+	return c.result("was stopped")
+}
+
+func (c *child) kill() { _ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) }
+
+// result tells how the child ended, and on failure with the end of its log.
+func (c *child) result(how string) error {
+	if c.cmd.ProcessState.Success() {
+		return nil
+	}
+	return fmt.Errorf("%s %s: %v\n%s", c.name, how, c.cmd.ProcessState, c.logTail())
+}
+
+// logTail returns the last lines that the child wrote, below a line that names the
+// file.
+func (c *child) logTail() string {
+	b, err := os.ReadFile(c.log)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(string(bytes.TrimSpace(b)), "\n")
+	lines = lines[max(0, len(lines)-logLines):]
+	return "the end of " + c.log + ":\n" + strings.Join(lines, "\n")
+}
+
+// oneShot returns a command that ends by itself, or is stopped like a child when ctx
+// is done.
+func oneShot(ctx context.Context, path string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error {
+		if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM); err != syscall.ESRCH {
+			return err
+		}
+		return os.ErrProcessDone
+	}
+	cmd.WaitDelay = stopGrace
+	return cmd
+}
