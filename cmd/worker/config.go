@@ -39,6 +39,11 @@ type config struct {
 	GroupLinger time.Duration `envconfig:"GROUP_LINGER" default:"2ms" max:"1s"`
 	// Streams is how many streaming pulls are open.
 	Streams int `envconfig:"STREAMS" default:"4" min:"1" max:"16"`
+	// Ramp is on, off, or auto: whether a marker collection that is new to Firestore is spared full
+	// traffic (500 orders a second, and half as much again every five minutes). auto is on where
+	// the counter is new or had no order for a day, and off on the emulator, which has no key
+	// ranges to split.
+	Ramp string `envconfig:"RAMP" default:"auto"`
 	// ShutdownGrace is from SIGTERM until everything is settled or nacked: below the platform's
 	// own (10 s on Cloud Run, 30 s on Kubernetes).
 	ShutdownGrace time.Duration `envconfig:"SHUTDOWN_GRACE" default:"7s" min:"500ms" max:"10m"`
@@ -83,6 +88,9 @@ func (c *config) Validate() []string {
 	if c.DeadLetterTopic != "" {
 		c.deadLetters, err = consume.TopicName(project, c.DeadLetterTopic)
 		problem("DEAD_LETTER_TOPIC", err)
+	}
+	if c.Ramp != "on" && c.Ramp != "off" && c.Ramp != "auto" {
+		problem("RAMP", fmt.Errorf("%q is none of on, off, auto", c.Ramp))
 	}
 	_, err = telemetry.ParseLevel(c.LogLevel)
 	problem("LOG_LEVEL", err)

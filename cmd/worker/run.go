@@ -102,10 +102,15 @@ func (w *worker) consume(
 	if err != nil {
 		return err
 	}
+	ramp, err := w.ramp(ctx, documents)
+	if err != nil {
+		return err
+	}
 	orders, err := counter.New(documents, w.cfg.Counter, def, counter.Options{
 		GroupMax:  w.cfg.GroupMax,
 		Linger:    w.cfg.GroupLinger,
 		MarkerTTL: w.cfg.MarkerTTL,
+		Ramp:      ramp,
 		Log:       w.log,
 		Meter:     metrics.Meter(),
 	})
@@ -148,6 +153,26 @@ func (w *worker) define(
 			zap.Stringer("timeZone", def.Location), zap.Stringer("WORKER_TIMEZONE", want.Location))
 	}
 	return def, nil
+}
+
+// ramp returns the ramp of a collection that Firestore has to get used to, or nil.
+func (w *worker) ramp(ctx context.Context, documents *firestore.Client) (*counter.Ramp, error) {
+	if w.cfg.Ramp == "off" || w.cfg.Ramp == "auto" && documents.UsesEmulator {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	ramp, err := counter.FindRamp(ctx, documents, w.cfg.Counter)
+	if err != nil {
+		return nil, err
+	}
+	if ramp == nil && w.cfg.Ramp == "on" {
+		ramp = counter.NewRamp(time.Time{})
+	}
+	if ramp != nil {
+		w.log.Info("ramping up: 500 orders a second, and half as much again every five minutes")
+	}
+	return ramp, nil
 }
 
 // health tells the probes what the parts know.

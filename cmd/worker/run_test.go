@@ -47,10 +47,12 @@ func TestBadSettings(t *testing.T) {
 				"WORKER_GROUP_MAX must be 1 to 450, got 451\n" +
 				"WORKER_SHUTDOWN_GRACE must be 500ms to 10m, got \"-1s\""},
 		{"of the wrong form", map[string]string{"WORKER_COUNTER": "a/b", "WORKER_TIMEZONE": "Mars",
-			"WORKER_SUBSCRIPTION": "x", "WORKER_LOG_LEVEL": "loud", "WORKER_LISTEN": "8080"},
+			"WORKER_SUBSCRIPTION": "x", "WORKER_LOG_LEVEL": "loud", "WORKER_LISTEN": "8080",
+			"WORKER_RAMP": "maybe"},
 			`WORKER_COUNTER: "a/b" is not a counter name: want 1 to 128 of A-Z a-z 0-9 . _ - other than . or .. or __…__
 WORKER_TIMEZONE: "Mars" is not a name of the IANA time zone database
 WORKER_SUBSCRIPTION: "x" is not a name: want NAME or projects/PROJECT/subscriptions/NAME, NAME being a letter and 2 to 254 of letters, digits and - _ . ~ + %
+WORKER_RAMP: "maybe" is none of on, off, auto
 WORKER_LOG_LEVEL: log level "loud" is none of debug, info, warn, error
 WORKER_LISTEN: "8080" is not an address like :8080 or 127.0.0.1:8080`},
 		{"contradicting", map[string]string{"WORKER_SHARDS": "20"},

@@ -36,7 +36,10 @@ type committer struct {
 	health  *health
 	log     *zap.Logger
 
+	ramp *Ramp // shared by all lanes; nil: none
+
 	dups duplicates
+	pace pace
 	beat atomic.Int64 // UnixNano of the last attempt's end, while a group is in work; else 0
 }
 
@@ -66,6 +69,10 @@ func (c *committer) commit(ctx context.Context, shard int, entries []*entry) {
 
 func (c *committer) settle(ctx context.Context, g *group) {
 	for len(g.entries) > 0 {
+		if c.await(ctx, g) != nil {
+			g.settleAll(0, ErrClosed)
+			return
+		}
 		err := c.attempt(ctx, g)
 		c.beat.Store(time.Now().UnixNano())
 		if err == nil || c.consider(ctx, g, err) {
@@ -79,6 +86,14 @@ func (c *committer) settle(ctx context.Context, g *group) {
 			g.settleAll(0, ErrClosed)
 		}
 	}
+}
+
+// await waits until Firestore may be asked for the group's commit.
+func (c *committer) await(ctx context.Context, g *group) error {
+	if err := c.pace.wait(ctx); err != nil {
+		return err
+	}
+	return c.ramp.wait(ctx, len(g.entries))
 }
 
 // attempt takes the group one step further: it settles what is known, and commits the rest.
@@ -101,6 +116,7 @@ func (c *committer) attempt(ctx context.Context, g *group) error {
 	if err != nil {
 		return err
 	}
+	c.pace.succeeded()
 	c.health.recovered()
 	c.memory.add(g.ids()...)
 	g.settleAll(Counted, nil)
@@ -120,8 +136,11 @@ func (c *committer) consider(ctx context.Context, g *group, err error) (again bo
 	} else {
 		g.refusals = 0
 	}
-	if v == misplaced {
+	switch v {
+	case misplaced:
 		c.health.troubled(err)
+	case contended:
+		c.pace.contended()
 	}
 	if ctx.Err() == nil {
 		c.log.Warn("commit attempt went wrong, and is repeated", zap.Error(err),

@@ -41,6 +41,7 @@ type Options struct {
 	GroupMax  int           // distinct orders in one commit, 1 to MaxGroup
 	Linger    time.Duration // how long the first order of a group waits for company; 0: not
 	MarkerTTL time.Duration // a marker's life after the order's acceptance or publication
+	Ramp      *Ramp         // limits the orders of a collection that is new; nil: no limit
 	Log       *zap.Logger   // nil: silent
 	Meter     metric.Meter  // nil: none
 }
@@ -83,7 +84,7 @@ func start(s store, name string, def Definition, opts Options) (*Counter, error)
 	nonce := nonces()
 	for i := range def.Shards {
 		w := &committer{store: s, nonce: nonce, memory: c.memory, metrics: m, health: c.health,
-			log: opts.Log}
+			ramp: opts.Ramp, log: opts.Log}
 		l := newLane(i, opts.GroupMax, opts.Linger)
 		c.lanes, c.committers = append(c.lanes, l), append(c.committers, w)
 		c.done.Go(func() { l.run(ctx, w.commit) })

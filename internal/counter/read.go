@@ -125,6 +125,9 @@ func (r *Reading) Days() map[string]int64 {
 
 // sleep waits for d, or returns early with ctx's error.
 func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 || ctx.Err() != nil {
+		return ctx.Err() // a select would choose by chance
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
