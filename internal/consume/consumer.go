@@ -112,13 +112,20 @@ func (c *Consumer) process(m *pubsub.Message) (r result) {
 		c.log.Error("Firestore refuses an order", zap.Error(err), zap.String("messageId", m.ID))
 		return c.reject(m, fmt.Sprintf("Firestore refuses the order: %v", bad.Unwrap()))
 	}
-	switch {
-	case err != nil:
+	if err != nil {
+		if c.work.Err() == nil {
+			c.log.Error("order not counted, message nacked", zap.Error(err),
+				zap.String("messageId", m.ID))
+		}
 		return nacked
-	case outcome == counter.Duplicate:
+	}
+	switch outcome {
+	case counter.Counted:
+		return counted
+	case counter.Duplicate:
 		return duplicate
 	}
-	return counted
+	return nacked // unsettled: never acknowledged
 }
 
 // reject sends a message to the dead letters, or gives it back to the subscription, whose own

@@ -33,7 +33,9 @@ type deadLetters struct {
 }
 
 func newDeadLetters(client *pubsub.Client, topic, subscription string) *deadLetters {
-	return &deadLetters{topic: client.Publisher(topic), subscription: subscription}
+	publisher := client.Publisher(topic)
+	publisher.PublishSettings.Timeout = deadLetterTimeout // else it goes on, and stop waits for it
+	return &deadLetters{topic: publisher, subscription: subscription}
 }
 
 // publish publishes a copy of m, data and attributes unchanged, and waits for the answer.
@@ -55,7 +57,7 @@ func (d *deadLetters) publish(ctx context.Context, m *pubsub.Message, reason str
 	return nil
 }
 
-// stop sends what is buffered and ends the publisher's goroutines.
+// stop ends the publisher's goroutines. It waits for publishes that their callers gave up.
 func (d *deadLetters) stop() {
 	if d != nil {
 		d.topic.Stop()

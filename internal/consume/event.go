@@ -8,10 +8,9 @@ import (
 
 // A payload is a message out of its envelope.
 type payload struct {
-	members   map[string]jsontext.Value // of the body or the event's data; nil: not an object
-	dataKind  string                    // what the event's data is instead
-	eventType string                    // the CloudEvent's type: the kind where members lack it
-	eventTime string                    // the CloudEvent's time: acceptedAt where they lack it
+	members map[string]jsontext.Value // of the body or the event's data
+	event   map[string]jsontext.Value // the CloudEvent's own, used where members lack theirs
+	problem error                     // why there are no members
 }
 
 var orderNames = []string{"orderId", "kind", "source", "acceptedAt"}
@@ -20,55 +19,54 @@ var orderNames = []string{"orderId", "kind", "source", "acceptedAt"}
 // (https://github.com/googleapis/google-cloudevents/blob/main/docs/spec/pubsub.md). The event's
 // source and id stay behind: they name the emitter and the emission, which may change between
 // two deliveries of one order.
-func open(m Message) (*payload, error) {
+func open(m Message) *payload {
 	contentType := strings.TrimSpace(strings.ToLower(m.Attributes["content-type"]))
 	if strings.HasPrefix(contentType, "application/cloudevents") {
 		return openStructured(m.Data)
 	}
-	members, err := readObject(m.Data, orderNames...)
-	if err != nil {
-		return nil, invalid("the body cannot be read: %v", err)
+	p := &payload{event: map[string]jsontext.Value{}}
+	for _, name := range []string{"type", "time"} {
+		if s, ok := m.Attributes["ce-"+name]; ok {
+			p.event[name], _ = jsontext.AppendQuote(nil, s) // an attribute is valid UTF-8
+		}
 	}
-	return &payload{
-		members:   members,
-		eventType: m.Attributes["ce-type"],
-		eventTime: m.Attributes["ce-time"],
-	}, nil
+	var err error
+	if p.members, err = readObject(m.Data, orderNames...); err != nil {
+		p.problem = invalid("the body cannot be read: %v", err)
+	}
+	return p
 }
 
-func openStructured(body []byte) (*payload, error) {
-	event, err := readObject(body, "type", "time", "data")
-	if err != nil {
-		return nil, invalid("the event cannot be read: %v", err)
+func openStructured(body []byte) *payload {
+	p := &payload{}
+	var err error
+	if p.event, err = readObject(body, "type", "time", "data"); err != nil {
+		p.problem = invalid("the event cannot be read: %v", err)
+		return p
 	}
-	p := &payload{dataKind: "missing"}
-	if p.eventType, err = eventText(event, "type"); err != nil {
-		return nil, err
+	data, ok := p.event["data"]
+	if !ok {
+		p.problem = invalid("data of the event is missing, want an object")
+		return p
 	}
-	if p.eventTime, err = eventText(event, "time"); err != nil {
-		return nil, err
-	}
-	data, ok := event["data"]
-	if !ok || data.Kind() != '{' {
-		if ok {
-			p.dataKind = kindName(data.Kind())
-		}
-		return p, nil
+	if data.Kind() != '{' {
+		p.problem = invalid("data of the event is %s, want an object", kindName(data.Kind()))
+		return p
 	}
 	if p.members, err = readObject(data, orderNames...); err != nil {
-		return nil, invalid("data of the event cannot be read: %v", err)
+		p.problem = invalid("data of the event cannot be read: %v", err)
 	}
-	return p, nil
+	return p
 }
 
-func eventText(event map[string]jsontext.Value, name string) (string, error) {
-	v, ok := event[name]
-	if !ok || v.Kind() == 'n' {
-		return "", nil
+// lookup returns the named member, or the event's where that is absent or null, and what to call
+// it. It returns nil when neither is there.
+func (p *payload) lookup(name, ofEvent string) (v jsontext.Value, called string) {
+	if v = p.members[name]; v != nil && v.Kind() != 'n' {
+		return v, name
 	}
-	s, ok := text(v)
-	if !ok {
-		return "", invalid("%s of the event is %s, want a string", name, kindName(v.Kind()))
+	if v = p.event[ofEvent]; v != nil && v.Kind() != 'n' {
+		return v, ofEvent + " of the event"
 	}
-	return s, nil
+	return nil, ""
 }

@@ -3,6 +3,7 @@ package consume
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -57,10 +58,7 @@ func NewDecoder(kinds []string) *Decoder {
 // *InvalidError. The kind is looked at before the other fields, so that what a neighbour on the
 // topic sends is none of our business however it looks.
 func (d *Decoder) Decode(m Message, now time.Time) (counter.Order, error) {
-	p, err := open(m)
-	if err != nil {
-		return counter.Order{}, err
-	}
+	p := open(m)
 	kind, named, err := p.kind()
 	if err != nil {
 		return counter.Order{}, err
@@ -68,8 +66,8 @@ func (d *Decoder) Decode(m Message, now time.Time) (counter.Order, error) {
 	if named && !d.kinds[kind] {
 		return counter.Order{}, ErrIgnored
 	}
-	if p.members == nil {
-		return counter.Order{}, invalid("data of the event is %s, want an object", p.dataKind)
+	if p.problem != nil {
+		return counter.Order{}, p.problem
 	}
 	o := counter.Order{MessageID: m.ID, PublishedAt: m.PublishTime}
 	if o.ID, err = p.orderID(); err != nil {
@@ -86,12 +84,13 @@ func (d *Decoder) Decode(m Message, now time.Time) (counter.Order, error) {
 
 // kind returns the kind, and whether the message names one at all.
 func (p *payload) kind() (kind string, named bool, err error) {
-	v, ok := p.members["kind"]
-	if !ok || v.Kind() == 'n' {
-		return p.eventType, p.eventType != "", nil
+	v, called := p.lookup("kind", "type")
+	if v == nil {
+		return "", false, nil
 	}
-	if kind, ok = text(v); !ok {
-		return "", false, invalid("kind is %s, want a string", kindName(v.Kind()))
+	kind, ok := text(v)
+	if !ok {
+		return "", false, invalid("%s is %s, want a string", called, kindName(v.Kind()))
 	}
 	return kind, true, nil
 }
@@ -151,33 +150,35 @@ func checkID(name, id string) error {
 }
 
 func (p *payload) acceptedAt(published, now time.Time) (time.Time, error) {
-	name, s := "acceptedAt", ""
-	v, ok := p.members["acceptedAt"]
-	switch {
-	case ok && v.Kind() != 'n':
-		if s, ok = text(v); !ok {
-			return time.Time{}, invalid("acceptedAt is %s, want a string", kindName(v.Kind()))
-		}
-	case p.eventTime != "":
-		name, s = "the event's time", p.eventTime
-	default:
+	v, called := p.lookup("acceptedAt", "time")
+	if v == nil {
 		return published, nil
+	}
+	s, ok := text(v)
+	if !ok {
+		return time.Time{}, invalid("%s is %s, want a string", called, kindName(v.Kind()))
 	}
 	t, err := parseTime(s)
 	switch {
 	case err != nil:
-		return time.Time{}, invalid("%s is not an RFC 3339 time", name)
+		return time.Time{}, invalid("%s is not an RFC 3339 time", called)
 	case t.Unix() < 0:
-		return time.Time{}, invalid("%s is before 1970", name)
+		return time.Time{}, invalid("%s is before 1970", called)
 	case t.After(now.Add(maxAhead)):
-		return time.Time{}, invalid("%s is more than %v ahead", name, maxAhead)
+		return time.Time{}, invalid("%s is more than %v ahead", called, maxAhead)
 	}
 	return t, nil
 }
 
-// parseTime reads an RFC 3339 time. UnmarshalText is strict where time.Parse is not; RFC 3339
-// allows the letters T and Z in lower case, and Go does not.
-func parseTime(s string) (t time.Time, err error) {
-	err = t.UnmarshalText([]byte(strings.ToUpper(s)))
-	return t, err
+// timeForm is RFC 3339's form of a time. time.Parse takes more: an hour of one digit, a comma, any
+// offset (https://go.dev/issue/54580); and less: the letters T and Z only in upper case.
+var timeForm = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?` +
+	`(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
+func parseTime(s string) (time.Time, error) {
+	s = strings.ToUpper(s)
+	if !timeForm.MatchString(s) {
+		return time.Time{}, errors.New("not of the form of RFC 3339")
+	}
+	return time.Parse(time.RFC3339, s)
 }

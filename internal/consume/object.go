@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -62,7 +63,8 @@ func readMember(dec *jsontext.Decoder, into map[string]jsontext.Value, names []s
 	return nil
 }
 
-// syntax words a reader's error for people. It quotes at most one character of the input.
+// syntax words a reader's error for people. It quotes at most one character of the input: with an
+// escape the reader quotes the bytes after it too, which may be an id's.
 func syntax(err error) error {
 	if err == nil {
 		return nil
@@ -73,10 +75,17 @@ func syntax(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("it ends in the middle")
 	}
-	if s, ok := errors.AsType[*jsontext.SyntacticError](err); ok && s.Err != nil {
-		return fmt.Errorf("it is not JSON: %w at byte %d", s.Err, s.ByteOffset)
+	s, ok := errors.AsType[*jsontext.SyntacticError](err)
+	if !ok || s.Err == nil {
+		return errors.New("it is not JSON")
 	}
-	return fmt.Errorf("it is not JSON: %w", err)
+	problem := s.Err.Error()
+	for _, escape := range []string{"invalid escape sequence", "invalid surrogate pair"} {
+		if strings.HasPrefix(problem, escape) {
+			problem = escape + " in string"
+		}
+	}
+	return fmt.Errorf("it is not JSON: %s at byte %d", problem, s.ByteOffset)
 }
 
 // kindName names a JSON value's type.

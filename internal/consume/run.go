@@ -15,10 +15,13 @@ var errAbandoned = errors.New("the shutdown grace ended")
 // nil when every message was settled by its own outcome, and an error when messages had to be
 // nacked for want of time, or when the subscription cannot be received from.
 func (c *Consumer) Run(ctx context.Context) error {
-	defer c.dead.stop()
 	defer c.abandon()
 	done := make(chan error, 1)
-	go func() { done <- c.receive(ctx) }()
+	go func() {
+		err := c.receive(ctx)
+		c.dead.stop() // a publish may hang like any call: the grace bounds this too
+		done <- err
+	}()
 	select {
 	case err := <-done:
 		return err
@@ -46,7 +49,7 @@ func (c *Consumer) drain(done <-chan error) error {
 			c.abandon()
 		case <-end.C:
 			// A call that hangs on a dead network; Pub/Sub delivers again what it does not hear of.
-			return fmt.Errorf("draining: %w with acknowledgements on their way", errAbandoned)
+			return fmt.Errorf("draining: %w with calls to Pub/Sub unanswered", errAbandoned)
 		}
 	}
 }
