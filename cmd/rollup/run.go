@@ -72,7 +72,10 @@ func parse(args []string, stderr io.Writer) (command, error) {
 		cmd = rollUp
 	case "show":
 		asJSON := set.Bool("json", false, "")
-		cmd = bounded(func(ctx context.Context, p *program) error { return show(ctx, p, *asJSON) })
+		worker := set.String("worker", "", "")
+		cmd = bounded(func(ctx context.Context, p *program) error {
+			return show(ctx, p, *asJSON, *worker)
+		})
 	case "check":
 		set.DurationVar(&maxAge, "max-age", 0, "")
 		cmd = bounded(func(ctx context.Context, p *program) error { return check(ctx, p, maxAge) })
@@ -101,7 +104,8 @@ func parse(args []string, stderr io.Writer) (command, error) {
 
 func usage(w io.Writer) {
 	fmt.Fprint(w, `rollup                     roll up once, or repeat at ROLLUP_EVERY until SIGTERM
-rollup show [-json]        total, today, age, lag, the exact total now, and the shards
+rollup show [-json]        total, today, age, lag, the exact total now, and the shards;
+                           with -worker http://HOST:8080/metrics its commits and contention too
 rollup check -max-age 5m   exit 1 when the total is older than that
 rollup audit [-json]       compare markers with shards; exit 1 on drift
 

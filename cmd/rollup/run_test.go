@@ -7,6 +7,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -162,6 +164,34 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+func TestScrapeLanes(t *testing.T) {
+	var body string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if body == "" {
+			http.Error(w, "not yet", http.StatusServiceUnavailable)
+		}
+		fmt.Fprint(w, body)
+	}))
+	defer server.Close()
+	if _, err := scrapeLanes(t.Context(), server.URL, "c"); err == nil ||
+		!strings.Contains(err.Error(), "503") {
+		t.Errorf("a worker that is not ready: %v", err)
+	}
+	body = `# TYPE ordertally_commits_total counter
+ordertally_commits_total{counter="c",outcome="ok",shard="0"} 7
+ordertally_commits_total{counter="c",outcome="contended",shard="0"} 2
+ordertally_commits_total{counter="c",outcome="duplicate",shard="0"} 5
+ordertally_commits_total{counter="c",outcome="ok",shard="3"} 1
+ordertally_commits_total{counter="other",outcome="ok",shard="3"} 9
+`
+	got, err := scrapeLanes(t.Context(), server.URL, "c")
+	want := map[int]laneView{0: {Commits: 7, Contended: 2}, 3: {Commits: 1}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v, lanes (-want +got):\n%s", err, diff)
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
 func showJSON(t *testing.T) map[string]any {
 	t.Helper()
 	stdout, stderr, code := invoke(t, "show", "-json")
@@ -213,6 +243,10 @@ func TestGolden(t *testing.T) {
 		LagEvents: 31, Shards: 3}
 	golden(t, "show.txt", func(b *bytes.Buffer) error { return newView(r).write(b) })
 	golden(t, "show.json", func(b *bytes.Buffer) error { return writeJSON(b, newView(r)) })
+	v := newView(r)
+	v.addLanes(map[int]laneView{0: {Commits: 3}, 1: {Commits: 9, Contended: 1}, 5: {Commits: 1}})
+	golden(t, "show-worker.txt", func(b *bytes.Buffer) error { return v.write(b) })
+	golden(t, "show-worker.json", func(b *bytes.Buffer) error { return writeJSON(b, v) })
 	a := &counter.AuditReport{Counter: "orders-today", ReadTime: noon, Markers: 1249, Count: 1250,
 		Drift: 1, Shards: []counter.AuditShard{{Shard: 0, Markers: 249, Count: 250, Drift: 1},
 			{Shard: 1, Markers: 1000, Count: 1000}},

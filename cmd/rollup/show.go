@@ -31,8 +31,9 @@ type view struct {
 }
 
 type shardView struct {
-	Shard int   `json:"shard"`
-	Count int64 `json:"count"`
+	Shard     int   `json:"shard"`
+	Count     int64 `json:"count"`
+	*laneView       // of one worker since it started; nil: not asked for
 }
 
 func newView(r *counter.Reading) view {
@@ -52,12 +53,19 @@ func newView(r *counter.Reading) view {
 	return v
 }
 
-func show(ctx context.Context, p *program, asJSON bool) error {
+func show(ctx context.Context, p *program, asJSON bool, worker string) error {
 	r, err := counter.Read(ctx, p.client, p.cfg.Counter)
 	if err != nil {
 		return err
 	}
 	v := newView(r)
+	if worker != "" {
+		lanes, err := scrapeLanes(ctx, worker, v.Counter)
+		if err != nil { // the counts are right without it
+			fmt.Fprintf(p.stderr, "the worker's metrics are not reachable: %v\n", err)
+		}
+		v.addLanes(lanes)
+	}
 	if asJSON {
 		return writeJSON(p.stdout, v)
 	}
@@ -71,6 +79,15 @@ func writeJSON(w io.Writer, v any) error {
 	}
 	_, err = fmt.Fprintf(w, "%s\n", b)
 	return err
+}
+
+// addLanes puts what a worker's lanes did beside their shards.
+func (v view) addLanes(lanes map[int]laneView) {
+	for i := range v.Shards {
+		if lane, ok := lanes[v.Shards[i].Shard]; ok {
+			v.Shards[i].laneView = &lane
+		}
+	}
 }
 
 // write shows the view to people.
@@ -111,6 +128,14 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 
 // barWidth is the longest bar of the histogram, in columns.
 const barWidth = 40
 
+// lane is the columns of a shard's lane, if there is one.
+func (s shardView) lane() string {
+	if s.laneView == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d commits\t%d contended\t", s.Commits, s.Contended)
+}
+
 func (v view) histogram(w io.Writer) error {
 	var most int64 = 1
 	for _, s := range v.Shards {
@@ -120,7 +145,7 @@ func (v view) histogram(w io.Writer) error {
 	for _, s := range v.Shards {
 		bar := strings.Repeat("█", int(float64(barWidth)*float64(s.Count)/float64(most)))
 		share := 100 * float64(s.Count) / float64(max(1, v.Exact))
-		fmt.Fprintf(t, "%d\t%d\t%.1f %%\t  %s\n", s.Shard, s.Count, share, bar)
+		fmt.Fprintf(t, "%d\t%d\t%.1f %%\t%s  %s\n", s.Shard, s.Count, share, s.lane(), bar)
 	}
 	return t.Flush()
 }

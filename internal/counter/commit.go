@@ -32,7 +32,7 @@ type committer struct {
 	store   store
 	nonce   func() string // a new name for each group commit
 	memory  *memory
-	metrics *metrics
+	metrics *laneMetrics
 	health  *health
 	log     *zap.Logger
 

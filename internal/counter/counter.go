@@ -75,7 +75,7 @@ func start(s store, name string, def Definition, opts Options) (*Counter, error)
 	if opts.Meter == nil {
 		opts.Meter = noop.Meter{}
 	}
-	m, err := newMetrics(opts.Meter, name)
+	m, err := newMetrics(opts.Meter)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +83,8 @@ func start(s store, name string, def Definition, opts Options) (*Counter, error)
 	c := &Counter{name: name, def: def, memory: newMemory(memoryCap), health: &health{}, stop: stop}
 	nonce := nonces()
 	for i := range def.Shards {
-		w := &committer{store: s, nonce: nonce, memory: c.memory, metrics: m, health: c.health,
-			ramp: opts.Ramp, log: opts.Log}
+		w := &committer{store: s, nonce: nonce, memory: c.memory, health: c.health,
+			metrics: m.lane(name, i, def.Shards), ramp: opts.Ramp, log: opts.Log}
 		l := newLane(i, opts.GroupMax, opts.Linger)
 		c.lanes, c.committers = append(c.lanes, l), append(c.committers, w)
 		c.done.Go(func() { l.run(ctx, w.commit) })

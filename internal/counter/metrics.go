@@ -9,16 +9,24 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
+// maxShardLabels is up to how many shards each has a label of its own: a series for each shard
+// and outcome is worth it where a hot shard can be told by eye.
+const maxShardLabels = 100
+
 // metrics are the instruments of the lanes. Names and labels are the design's.
 type metrics struct {
 	seconds metric.Float64Histogram
 	orders  metric.Int64Histogram
 	commits metric.Int64Counter
+}
 
+// laneMetrics are the instruments with the labels of one lane.
+type laneMetrics struct {
+	*metrics
 	ok, duplicate, contended, retried, failed metric.MeasurementOption
 }
 
-func newMetrics(m metric.Meter, counter string) (*metrics, error) {
+func newMetrics(m metric.Meter) (*metrics, error) {
 	seconds, err1 := m.Float64Histogram("ordertally_commit", metric.WithUnit("s"),
 		metric.WithDescription("How long one commit attempt took."),
 		metric.WithExplicitBucketBoundaries(
@@ -33,23 +41,32 @@ func newMetrics(m metric.Meter, counter string) (*metrics, error) {
 			return nil, fmt.Errorf("making the counter's metrics: %w", err)
 		}
 	}
-	outcome := func(v string) metric.MeasurementOption {
-		return metric.WithAttributeSet(attribute.NewSet(
-			attribute.String("counter", counter), attribute.String("outcome", v)))
-	}
-	return &metrics{seconds: seconds, orders: orders, commits: commits,
-		ok: outcome("ok"), duplicate: outcome("duplicate"), contended: outcome("contended"),
-		retried: outcome("retried"), failed: outcome("failed")}, nil
+	return &metrics{seconds: seconds, orders: orders, commits: commits}, nil
 }
 
-func (m *metrics) group(ctx context.Context, orders int) { m.orders.Record(ctx, int64(orders)) }
+// lane returns the metrics of one of a counter's shards.
+func (m *metrics) lane(counter string, shard, shards int) *laneMetrics {
+	outcome := func(v string) metric.MeasurementOption {
+		labels := []attribute.KeyValue{
+			attribute.String("counter", counter), attribute.String("outcome", v)}
+		if shards <= maxShardLabels {
+			labels = append(labels, attribute.Int("shard", shard))
+		}
+		return metric.WithAttributeSet(attribute.NewSet(labels...))
+	}
+	return &laneMetrics{metrics: m,
+		ok: outcome("ok"), duplicate: outcome("duplicate"), contended: outcome("contended"),
+		retried: outcome("retried"), failed: outcome("failed")}
+}
 
-func (m *metrics) commit(ctx context.Context, took time.Duration, err error) {
+func (m *laneMetrics) group(ctx context.Context, orders int) { m.orders.Record(ctx, int64(orders)) }
+
+func (m *laneMetrics) commit(ctx context.Context, took time.Duration, err error) {
 	m.seconds.Record(ctx, took.Seconds())
 	m.commits.Add(ctx, 1, m.outcome(err))
 }
 
-func (m *metrics) outcome(err error) metric.MeasurementOption {
+func (m *laneMetrics) outcome(err error) metric.MeasurementOption {
 	if err == nil {
 		return m.ok
 	}
