@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -99,8 +100,8 @@ func (c *config) check(rest []string) error {
 	problem(c.timeout <= 0, "-timeout is %v, want more than 0s", c.timeout)
 	err := counter.CheckName(c.counter)
 	problem(err != nil, "-counter: %v", err)
-	if c.topic != "" && c.cloud.Project != "" {
-		c.topic, err = consume.TopicName(c.cloud.Project, c.topic)
+	if c.topic != "" { // judged without a project too, whose lack is a problem of its own
+		c.topic, err = consume.TopicName(cmp.Or(c.cloud.Project, "PROJECT"), c.topic)
 		problem(err != nil, "-topic: %v", err)
 	}
 	if len(problems) == 0 {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/csv"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/atlasmart/ordertally/internal/consume"
 )
 
 func TestReadFile(t *testing.T) {
@@ -17,26 +21,39 @@ func TestReadFile(t *testing.T) {
 		err                 string // its end
 	}{
 		{"lines are kept byte for byte", "o.jsonl",
-			"{\"orderId\":\"a\"}\n\n  \n{ \"orderId\" : 7 }\r\nnot json\n",
-			[]string{`{"orderId":"a"}`, `{ "orderId" : 7 }`, "not json"}, ""},
+			"{\"orderId\":\"a\"} \n\n  \n{ \"orderId\" : 7 }\r\nnot json\n",
+			[]string{`{"orderId":"a"} `, `{ "orderId" : 7 }`, "not json"}, ""},
 		{"no newline at the end", "o.jsonl", `{"orderId":"a"}`, []string{`{"orderId":"a"}`}, ""},
 		{"no orders", "o.jsonl", "\n\n", nil, "o.jsonl: there are none"},
-		{"a line beyond a message", "o.jsonl", "x\n" + strings.Repeat("x", maxLine+2), nil,
-			"line 2 is longer than a message may be"},
+		{"a line beyond a message", "o.jsonl", "x\n" + strings.Repeat("x", maxLine+1), nil,
+			"o.jsonl: line 2 is longer than a message may be"},
+		{"a line far beyond a message", "o.jsonl", "x\n" + strings.Repeat("x", maxLine+9), nil,
+			"o.jsonl: line 2 is longer than a message may be"},
 		{"dates", "o.csv",
-			"orderID,customerID,orderDate\n10248,VINET,1996-07-04\n10249,TOMSP,1996-07-05T10:00:00+02:00\n10250,X,\n",
+			"orderID,customerID,orderDate\n10248,VINET,1996-07-04\n" +
+				"10249,TOMSP,1996-07-05T10:00:00+02:00\n10250,X,\n" +
+				"10251,X,1996-07-08t10:00:00.500+00:00\n",
 			[]string{`{"orderId":"10248","acceptedAt":"1996-07-04T00:00:00Z"}`,
 				`{"orderId":"10249","acceptedAt":"1996-07-05T10:00:00+02:00"}`,
-				`{"orderId":"10250"}`}, ""},
+				`{"orderId":"10250"}`, // its date is empty
+				`{"orderId":"10251","acceptedAt":"1996-07-08t10:00:00.500+00:00"}`}, ""},
 		{"other names, order, quotes, CRLF and a byte-order mark", "o.csv",
 			"\ufeffacceptedAt,note,orderId\r\n2026-11-30,\"a,\nb\",\"say \"\"42\"\"\"\r\n",
 			[]string{`{"orderId":"say \"42\"","acceptedAt":"2026-11-30T00:00:00Z"}`}, ""},
 		{"no dates", "o.csv", "orderId\na\nb\n",
 			[]string{`{"orderId":"a"}`, `{"orderId":"b"}`}, ""},
 		{"no id column", "o.csv", "id,orderDate\n1,1996-07-04\n", nil,
-			`the header ["id" "orderDate"] has no column orderID or orderId`},
+			`o.csv: line 1: the header ["id" "orderDate"] has no column orderID or orderId`},
+		{"two id columns", "o.csv", "orderId,orderID\n1,2\n", nil,
+			"line 1: the columns orderId and orderID say the same"},
+		{"two date columns", "o.csv", "orderId,acceptedAt,orderDate\n1,,\n", nil,
+			"line 1: the columns acceptedAt and orderDate say the same"},
 		{"an empty id", "o.csv", "orderId,orderDate\na,1996-07-04\n,1996-07-04\n", nil,
 			"line 3: the order id is empty"},
+		{"an id that is not UTF-8", "o.csv", "orderId\n\"a\nb\"\nGr\xf6\xdfe\n", nil,
+			`line 4: the order id "Gr\xf6\xdfe" is not UTF-8`},
+		{"a time that is only nearly RFC 3339", "o.csv", "orderId,orderDate\na,1996-07-04T9:00:00Z\n",
+			nil, `line 2: "1996-07-04T9:00:00Z" is no date like 1996-07-04 and no RFC 3339 time`},
 		{"a bad date", "o.csv", "orderId,orderDate\na,04/07/1996\n", nil,
 			`line 2: "04/07/1996" is no date like 1996-07-04 and no RFC 3339 time`},
 		{"a ragged row", "o.csv", "orderId,orderDate\na\n", nil,
@@ -64,18 +81,32 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
+// FuzzReadCSV: the order that the worker reads is the one in the row, whatever it looks like.
 func FuzzReadCSV(f *testing.F) {
-	f.Add("orderID,orderDate\n10248,1996-07-04\n")
-	f.Add("orderId\n\"a\n\"\n")
-	f.Fuzz(func(t *testing.T, content string) {
-		bodies, err := readCSV(strings.NewReader(content))
+	f.Add("10248", "1996-07-04")
+	f.Add("say \"42\",\n", "1996-07-05T10:00:00+02:00")
+	f.Add("Gr\xf6\xdfe", "")
+	f.Add("\u2028<&>\\u0041", "1996-07-04t09:00:00z")
+	f.Fuzz(func(t *testing.T, id, date string) {
+		if strings.Contains(id, "\r") {
+			t.Skip("a CSV reader takes a carriage return before a line end for a part of it")
+		}
+		var file bytes.Buffer
+		w := csv.NewWriter(&file)
+		if err := w.WriteAll([][]string{{"orderId", "orderDate"}, {id, date}}); err != nil {
+			t.Skip(err)
+		}
+		bodies, err := readCSV(&file)
 		if err != nil {
 			return
 		}
-		for _, b := range bodies { // what is made of a row is what the worker can read
-			if c := look([][]byte{b}, "c", farFuture); c.ignored != 0 {
-				t.Errorf("%q became another kind", b)
-			}
+		decoder := consume.NewDecoder(consume.DefaultKinds)
+		o, err := decoder.Decode(consume.Message{Data: bodies[0]}, farFuture)
+		if err == nil && o.ID != id {
+			t.Errorf("%q became %q", id, o.ID)
+		}
+		if err != nil && strings.Contains(err.Error(), "RFC 3339") {
+			t.Errorf("%q passed, and then: %v", date, err)
 		}
 	})
 }
@@ -83,6 +114,11 @@ func FuzzReadCSV(f *testing.F) {
 func TestSequence(t *testing.T) {
 	if diff := cmp.Diff([]int{0, 1, 2, 0, 1, 2}, sequence(3, 2, false, 1)); diff != "" {
 		t.Errorf("in order (-want +got):\n%s", diff)
+	}
+	// The order is a promise: a failure that was seen with a seed is to be seen again with it.
+	pinned := []int{1, 3, 1, 4, 2, 4, 3, 2, 0, 0}
+	if diff := cmp.Diff(pinned, sequence(5, 2, true, 1)); diff != "" {
+		t.Errorf("seed 1 (-want +got):\n%s", diff)
 	}
 	one, same, other := sequence(20, 3, true, 1), sequence(20, 3, true, 1), sequence(20, 3, true, 2)
 	if !slices.Equal(one, same) {

@@ -11,15 +11,26 @@ import (
 
 // contents is what the bodies of a file amount to, by the worker's own decoder.
 type contents struct {
-	orders  map[counter.EventID]time.Time // each distinct order; a zero time: dated when published
-	copies  int                           // bodies that tell of an order that another one told of
-	ignored int                           // bodies of another kind
-	invalid int                           // bodies that can never be counted
+	orders  map[counter.EventID]dates // each distinct order
+	copies  int                       // bodies that tell of an order that another one told of
+	ignored int                       // bodies of another kind
+	invalid int                       // bodies that can never be counted
+}
+
+// dates are the times at which the bodies say that an order was accepted; zero: when published.
+// They may differ, and which body is counted is not ours to know.
+type dates []time.Time
+
+func (d dates) add(at time.Time) dates {
+	if slices.ContainsFunc(d, at.Equal) {
+		return d
+	}
+	return append(d, at)
 }
 
 func look(bodies [][]byte, counterName string, now time.Time) contents {
 	decoder := consume.NewDecoder(consume.DefaultKinds)
-	c := contents{orders: map[counter.EventID]time.Time{}}
+	c := contents{orders: map[counter.EventID]dates{}}
 	for _, body := range bodies {
 		o, err := decoder.Decode(consume.Message{Data: body}, now)
 		if errors.Is(err, consume.ErrIgnored) {
@@ -33,9 +44,8 @@ func look(bodies [][]byte, counterName string, now time.Time) contents {
 		id := o.Event(counterName)
 		if _, twice := c.orders[id]; twice {
 			c.copies++
-			continue
 		}
-		c.orders[id] = o.AcceptedAt
+		c.orders[id] = c.orders[id].add(o.AcceptedAt)
 	}
 	return c
 }

@@ -39,7 +39,7 @@ func newProgress(w io.Writer, what string, total int64, now time.Time) *progress
 func (p *progress) at(n int64, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.n = max(p.n, n)
+	p.n = min(max(p.n, n), p.total)
 	every := lineEvery
 	if p.terminal {
 		every = drawEvery

@@ -101,7 +101,7 @@ func TestNobodyCounts(t *testing.T) {
 	env.Setenv()
 	env.Topic("orders")
 	var out, log bytes.Buffer
-	err := run(t.Context(), []string{"-topic", "orders", "-file", "../../testdata/orders-sample.csv",
+	err := run(t.Context(), []string{"-topic", "orders", "-file", "../../testdata/northwind-sample.csv",
 		"-verify", "-timeout", "1s"}, deps{stdout: &out, stderr: &log})
 	if err == nil || exitCode(err) != 1 || !strings.Contains(err.Error(), "no such counter") {
 		t.Errorf("%v, want that there is no counter", err)
@@ -124,7 +124,7 @@ func TestCSV(t *testing.T) {
 	for _, tt := range []struct {
 		name, file string
 		orders     int
-	}{{"sample", "../../testdata/orders-sample.csv", 20}, {"Northwind", northwind, 830}} {
+	}{{"sample", "../../testdata/northwind-sample.csv", 20}, {"Northwind", northwind, 830}} {
 		t.Run(tt.name, func(t *testing.T) {
 			want := countDays(t, tt.file)
 			env := emulatortest.New(t)

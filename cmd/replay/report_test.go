@@ -36,8 +36,8 @@ func TestArguments(t *testing.T) {
 -counter: "a/b" is not a counter name: want 1 to 128 of A-Z a-z 0-9 . _ - other than . or .. or __…__
 -topic: "t" is not a name: want NAME or projects/PROJECT/topics/NAME, NAME being a letter and 2 to 254 of letters, digits and - _ . ~ + %`},
 		{"-topics t", "replay: flag provided but not defined: -topics"},
-		{"-topic orders -file none.jsonl",
-			"reading orders: open none.jsonl: no such file or directory"},
+		{"-topic orders -file f.jsonl -rate NaN", "-rate is NaN, want 0 or more"},
+		{"-topic orders -file f.jsonl -times", "replay: flag needs an argument: -times"},
 	} {
 		err := run(t.Context(), strings.Fields(tt.args), deps{})
 		if err == nil {
@@ -46,7 +46,7 @@ func TestArguments(t *testing.T) {
 		if diff := cmp.Diff(tt.want, err.Error()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.args, diff)
 		}
-		if code := exitCode(err); code != 2 && !strings.Contains(tt.args, "none.jsonl") {
+		if code := exitCode(err); code != 2 {
 			t.Errorf("%s: exit code %d, want 2", tt.args, code)
 		}
 	}
@@ -66,9 +66,9 @@ func TestProgress(t *testing.T) {
 		for _, ms := range []int64{50, 100, 150, 2000, 2050, 4000} {
 			p.at(ms/5, start.Add(time.Duration(ms)*time.Millisecond))
 		}
-		p.at(700, start.Add(4*time.Second)) // an answer that comes late does not take it back
-		p.at(1000, start.Add(5*time.Second))
-		p.end(start.Add(5 * time.Second))
+		p.at(700, start.Add(6*time.Second))  // an answer that comes late does not take it back
+		p.at(1200, start.Add(8*time.Second)) // nor do strangers' orders lead beyond the end
+		p.end(start.Add(8 * time.Second))
 		return b.String()
 	}
 	golden(t, "progress-lines.txt", play(false))
@@ -77,7 +77,7 @@ func TestProgress(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	c := &config{counter: "orders-today", times: 2}
-	orders := contents{orders: map[counter.EventID]time.Time{{1}: {}, {2}: {}, {3}: {}},
+	orders := contents{orders: map[counter.EventID]dates{{1}: nil, {2}: nil, {3}: nil},
 		copies: 1, ignored: 2, invalid: 1}
 	r := newReport(c, 7, orders)
 	r.ElapsedMs = 1234
@@ -103,9 +103,41 @@ func TestReport(t *testing.T) {
 	show("report-exact.txt")
 	a.OK, a.Count, a.Shards[1].Count = false, 4, 2
 	r.fill(3, a)
-	r.Missing = 1
+	r.Missing, r.wrongDays = 1, 2
 	r.judge(a)
 	show("report-off.txt")
+}
+
+// TestNoProject is about the variable that every program needs, beside another problem.
+func TestNoProject(t *testing.T) {
+	t.Setenv("GOOGLE_CLOUD_PROJECT", "") // puts it back after the test
+	os.Unsetenv("GOOGLE_CLOUD_PROJECT")
+	err := run(t.Context(), []string{"-topic", "t", "-file", "f.csv"}, deps{})
+	if exitCode(err) != 2 {
+		t.Fatalf("%v: exit code %d, want 2", err, exitCode(err))
+	}
+	want := "GOOGLE_CLOUD_PROJECT is required\n-topic: \"t\" is not a name: "
+	if !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%q, want %q and more", err, want)
+	}
+}
+
+// TestBadFile has no Pub/Sub to connect to: a bad file stops it before that.
+func TestBadFile(t *testing.T) {
+	t.Setenv("GOOGLE_CLOUD_PROJECT", "p")
+	path := filepath.Join(t.TempDir(), "o.csv")
+	if err := os.WriteFile(path, []byte("orderId,orderDate\na,2026-11-30\nb,x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{
+		path:         "o.csv: line 3: \"x\" is no date like 1996-07-04 and no RFC 3339 time",
+		"none.jsonl": "reading orders: open none.jsonl: no such file or directory",
+	} {
+		err := run(t.Context(), []string{"-topic", "orders", "-file", file}, deps{})
+		if exitCode(err) != 1 || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want exit code 1 and %q", file, err, want)
+		}
+	}
 }
 
 // golden compares got with a file below testdata, or rewrites the file.

@@ -31,7 +31,9 @@ func run(ctx context.Context, args []string, d deps) error {
 	begin := time.Now()
 	orders := look(bodies, c.counter, begin)
 	r := newReport(c, len(bodies), orders)
-	if err := publishAndVerify(ctx, c, d, bodies, orders, r); err != nil {
+	if err := connect(ctx, c, d, func(p *program) error {
+		return p.publishAndVerify(ctx, bodies, orders, r, begin)
+	}); err != nil {
 		return err
 	}
 	r.ElapsedMs = time.Since(begin).Milliseconds()
@@ -42,46 +44,67 @@ func run(ctx context.Context, args []string, d deps) error {
 	return errors.Join(write(d.stdout), r.err())
 }
 
-func publishAndVerify(
-	ctx context.Context, c *config, d deps, bodies [][]byte, orders contents, r *report,
-) (err error) {
-	messages, err := pubsub.NewClient(ctx, c.cloud.Project, d.pubsub...)
-	if err != nil {
+// A program is one invocation and its clients.
+type program struct {
+	*config
+	stderr    io.Writer
+	messages  *pubsub.Client
+	documents *firestore.Client // nil without -verify
+}
+
+// connect calls do with the clients, and closes them.
+func connect(ctx context.Context, c *config, d deps, do func(*program) error) (err error) {
+	p := &program{config: c, stderr: d.stderr}
+	if p.messages, err = pubsub.NewClient(ctx, c.cloud.Project, d.pubsub...); err != nil {
 		return fmt.Errorf("connecting to Pub/Sub: %w", err)
 	}
-	defer func() { err = errors.Join(err, messages.Close()) }()
-	send := func() error { return publishAll(ctx, c, d, messages, bodies) }
+	defer func() { err = errors.Join(err, p.messages.Close()) }()
 	if !c.verify {
-		return send()
+		return do(p)
 	}
-	documents, err := firestore.NewClientWithDatabase(ctx, c.cloud.Project, c.cloud.Database,
+	p.documents, err = firestore.NewClientWithDatabase(ctx, c.cloud.Project, c.cloud.Database,
 		d.firestore...)
 	if err != nil {
 		return fmt.Errorf("connecting to Firestore: %w", err)
 	}
-	defer func() { err = errors.Join(err, documents.Close()) }()
-	v, err := newVerifier(ctx, documents, c, orders)
-	if err != nil {
-		return err
-	}
-	if err := send(); err != nil {
-		return err
-	}
-	p := newProgress(d.stderr, "counted", int64(len(orders.orders)), time.Now())
-	err = v.wait(ctx, func(n int64) { p.at(n, time.Now()) })
-	p.end(time.Now())
-	if err != nil {
-		return err
-	}
-	return v.verdict(ctx, r)
+	defer func() { err = errors.Join(err, p.documents.Close()) }()
+	return do(p)
 }
 
-func publishAll(
-	ctx context.Context, c *config, d deps, messages *pubsub.Client, bodies [][]byte,
+func (p *program) publishAndVerify(
+	ctx context.Context, bodies [][]byte, orders contents, r *report, now time.Time,
 ) error {
-	order := sequence(len(bodies), c.times, c.shuffle, c.seed)
-	p := newProgress(d.stderr, "published", int64(len(order)), time.Now())
-	err := publish(ctx, messages, c, bodies, order, func(n int64) { p.at(n, time.Now()) })
-	p.end(time.Now())
-	return err
+	if !p.verify {
+		return p.publish(ctx, bodies)
+	}
+	v, err := newVerifier(ctx, p.documents, p.config, orders, now)
+	if err != nil {
+		return fmt.Errorf("looking at the counter before anything is published: %w", err)
+	}
+	if err := p.publish(ctx, bodies); err != nil {
+		return err
+	}
+	err = p.await(ctx, v)
+	if err == nil {
+		err = v.verdict(ctx, r)
+	}
+	if err != nil {
+		return fmt.Errorf("verifying the counts: %w, after all %d messages were published",
+			err, r.Published)
+	}
+	return nil
+}
+
+func (p *program) publish(ctx context.Context, bodies [][]byte) error {
+	order := sequence(len(bodies), p.times, p.shuffle, p.seed)
+	bar := newProgress(p.stderr, "published", int64(len(order)), time.Now())
+	defer func() { bar.end(time.Now()) }()
+	return publish(ctx, p.messages, p.config, bodies, order,
+		func(n int64) { bar.at(n, time.Now()) })
+}
+
+func (p *program) await(ctx context.Context, v *verifier) error {
+	bar := newProgress(p.stderr, "counted", v.fresh(), time.Now())
+	defer func() { bar.end(time.Now()) }()
+	return v.wait(ctx, func(n int64) { bar.at(n, time.Now()) })
 }
