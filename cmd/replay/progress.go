@@ -25,7 +25,8 @@ type progress struct {
 	start    time.Time
 
 	mu   sync.Mutex
-	n    int64 // never goes back
+	n    int64     // never goes back
+	done time.Time // when n became the total: what is waited for after that is not its pace
 	last time.Time
 }
 
@@ -40,6 +41,9 @@ func (p *progress) at(n int64, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.n = min(max(p.n, n), p.total)
+	if p.n == p.total && p.done.IsZero() {
+		p.done = now
+	}
 	every := lineEvery
 	if p.terminal {
 		every = drawEvery
@@ -61,6 +65,9 @@ func (p *progress) end(now time.Time) {
 }
 
 func (p *progress) draw(now time.Time) {
+	if !p.done.IsZero() {
+		now = p.done
+	}
 	took := now.Sub(p.start).Seconds()
 	perSecond := 0.0
 	if took > 0 {

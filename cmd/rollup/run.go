@@ -17,8 +17,9 @@ import (
 	"github.com/atlasmart/ordertally/internal/telemetry"
 )
 
-// commandTimeout bounds every command that is not the repeating rollup.
-const commandTimeout = time.Minute
+// commandTimeout bounds every command that is not the repeating rollup: well below a minute, which
+// is how long monitors and people wait.
+const commandTimeout = 20 * time.Second
 
 // deps is what a test replaces.
 type deps struct {
@@ -94,10 +95,8 @@ func parse(args []string, stderr io.Writer) (command, error) {
 		return nil, &usageError{fmt.Sprintf("%s: %v", title, err)}
 	case set.NArg() > 0:
 		return nil, &usageError{fmt.Sprintf("%s: unexpected argument %q", title, set.Arg(0))}
-	case maxAge == 0:
-		return nil, &usageError{title + ": -max-age is required, such as -max-age 5m"}
-	case maxAge < 0:
-		return nil, &usageError{fmt.Sprintf("%s: -max-age is %v, want more than 0", title, maxAge)}
+	case maxAge <= 0:
+		return nil, &usageError{title + ": want a -max-age of more than 0, such as -max-age 5m"}
 	}
 	return cmd, nil
 }
@@ -118,7 +117,11 @@ func bounded(cmd command) command {
 	return func(ctx context.Context, p *program) error {
 		ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 		defer cancel()
-		return cmd(ctx, p)
+		err := cmd(ctx, p)
+		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return fmt.Errorf("Firestore has not answered within %v: %w", commandTimeout, err)
+		}
+		return err
 	}
 }
 

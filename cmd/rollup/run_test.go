@@ -74,8 +74,8 @@ func TestArguments(t *testing.T) {
 		{[]string{"show", "-xml"}, "rollup show: flag provided but not defined: -xml"},
 		{[]string{"show", "me"}, `rollup show: unexpected argument "me"`},
 		{[]string{"-json"}, "rollup: flag provided but not defined: -json"},
-		{[]string{"check"}, "rollup check: -max-age is required, such as -max-age 5m"},
-		{[]string{"check", "-max-age", "-5m"}, "rollup check: -max-age is -5m0s, want more than 0"},
+		{[]string{"check"}, "rollup check: want a -max-age of more than 0, such as -max-age 5m"},
+		{[]string{"check", "-max-age", "-5m"}, "rollup check: want a -max-age of more than 0, such as -max-age 5m"},
 		{[]string{"check", "-max-age", "soon"},
 			`rollup check: invalid value "soon" for flag -max-age: parse error`},
 	} {

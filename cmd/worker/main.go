@@ -21,7 +21,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal kills
-	err := run(ctx, deps{logs: os.Stderr})
+	err := run(ctx, os.Args[1:], deps{logs: os.Stderr})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/atlasmart/ordertally/internal/consume"
 	"github.com/atlasmart/ordertally/internal/counter"
+	"github.com/atlasmart/ordertally/internal/settings"
 	"github.com/atlasmart/ordertally/internal/telemetry"
 )
 
@@ -34,7 +35,11 @@ type deps struct {
 }
 
 // run runs the worker by the process's settings until ctx ends, and drains.
-func run(ctx context.Context, d deps) error {
+func run(ctx context.Context, args []string, d deps) error {
+	if len(args) > 0 {
+		return settings.Problems{fmt.Sprintf("worker takes no arguments, and got %q: "+
+			"its settings are the variables WORKER_…, which the README lists", args)}
+	}
 	cfg, err := load()
 	if err != nil {
 		return err
@@ -51,7 +56,8 @@ func run(ctx context.Context, d deps) error {
 	w := &worker{cfg: cfg, log: log}
 	err = w.run(ctx, d)
 	if ctx.Err() != nil && w.consumer.Load() == nil {
-		return nil // asked to stop before it had started: what that broke is no failure
+		log.Info("stopped before it had started", zap.NamedError("problem", err))
+		return nil // what the stop broke is no failure
 	}
 	return err
 }
@@ -104,6 +110,9 @@ func (w *worker) consume(
 		Log:             w.log,
 		Meter:           metrics.Meter(),
 	}
+	w.log.Info("looking for the subscription and the counter",
+		zap.String("subscription", w.cfg.subscription), zap.String("counter", w.cfg.Counter),
+		zap.String("project", w.cfg.cloud.Project), zap.String("database", w.cfg.cloud.Database))
 	if err := consume.Check(ctx, messages, edge, w.cfg.MarkerTTL); err != nil {
 		return err
 	}
@@ -150,6 +159,9 @@ func (w *worker) define(
 	defer cancel()
 	want := counter.Definition{Shards: w.cfg.Shards, Location: w.cfg.location}
 	def, created, err := counter.Define(ctx, documents, w.cfg.Counter, want)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("Firestore has not answered within %v: %w", startTimeout, err)
+	}
 	if err != nil {
 		return def, err
 	}

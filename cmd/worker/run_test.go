@@ -55,6 +55,15 @@ WORKER_SUBSCRIPTION: "x" is not a name: want NAME or projects/PROJECT/subscripti
 WORKER_RAMP: "maybe" is none of on, off, auto
 WORKER_LOG_LEVEL: log level "loud" is none of debug, info, warn, error
 WORKER_LISTEN: "8080" is not an address like :8080 or 127.0.0.1:8080`},
+		{"all of it at once", map[string]string{"GOOGLE_CLOUD_PROJECT": "UP CASE",
+			"FIRESTORE_DATABASE": "x y", "WORKER_SHARDS": "0", "WORKER_RAMP": "maybe",
+			"WORKER_FOO": "1", "WORKER_TIMEZONE": ""},
+			`GOOGLE_CLOUD_PROJECT: "UP CASE" is not a project id, such as my-project
+FIRESTORE_DATABASE: "x y" is not a database id: want (default) or 4 to 63 of a-z 0-9 -, beginning with a letter
+WORKER_SHARDS must be 1 to 1000, got 0
+WORKER_TIMEZONE is set but empty
+WORKER_RAMP: "maybe" is none of on, off, auto
+WORKER_FOO is unknown`},
 		{"contradicting", map[string]string{"WORKER_SHARDS": "20"},
 			"WORKER_MAX_OUTSTANDING is 4000, want at least 8000: " +
 				"2 × WORKER_SHARDS (20) × WORKER_GROUP_MAX (200)"},
@@ -112,7 +121,7 @@ func work(t *testing.T) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- run(ctx, deps{logs: lines{t}}) }()
+	go func() { done <- run(ctx, nil, deps{logs: lines{t}}) }()
 	var once sync.Once
 	var err error
 	stop = func() error {
@@ -241,6 +250,10 @@ func TestWhatTheWorldShows(t *testing.T) {
 		{"no dead-letter topic", func(t *testing.T, s *site) {
 			t.Setenv("WORKER_DEAD_LETTER_TOPIC", "nowhere")
 		}, "the dead-letter topic projects/{project}/topics/nowhere does not exist"},
+		{"dead letters that come back", func(t *testing.T, s *site) {
+			t.Setenv("WORKER_DEAD_LETTER_TOPIC", "orders")
+		}, "WORKER_DEAD_LETTER_TOPIC is the topic of projects/{project}/subscriptions/orders-worker " +
+			"itself: each dead letter would come back as the next invalid message"},
 		{"markers that live too short", func(t *testing.T, s *site) {
 			s.Subscription("long-memory", s.topic, func(sub *pubsubpb.Subscription) {
 				sub.MessageRetentionDuration = durationpb.New(7 * 24 * time.Hour)
@@ -260,7 +273,7 @@ func TestWhatTheWorldShows(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newSite(t)
 			tt.setup(t, s)
-			err := run(t.Context(), deps{logs: io.Discard})
+			err := run(t.Context(), nil, deps{logs: io.Discard})
 			want := strings.ReplaceAll(tt.want, "{project}", s.Project)
 			if err == nil || err.Error() != want || exitCode(err) != 1 {
 				t.Errorf("got  %v (exit code %d)\nwant %s (1)", err, exitCode(err), want)
@@ -275,18 +288,25 @@ func TestWhatTheWorldShows(t *testing.T) {
 		}
 		defer l.Close()
 		t.Setenv("WORKER_LISTEN", l.Addr().String())
-		err = run(t.Context(), deps{logs: io.Discard})
+		err = run(t.Context(), nil, deps{logs: io.Discard})
 		if err == nil || !strings.Contains(err.Error(), "WORKER_LISTEN") || exitCode(err) != 1 {
 			t.Errorf("%v, want an error that names WORKER_LISTEN", err)
 		}
 	})
 }
 
+func TestArguments(t *testing.T) {
+	err := run(t.Context(), []string{"-h"}, deps{logs: io.Discard})
+	if err == nil || exitCode(err) != 2 || !strings.Contains(err.Error(), "takes no arguments") {
+		t.Errorf("%v, want that there are no arguments", err)
+	}
+}
+
 func TestStoppedBeforeItStarted(t *testing.T) {
 	newSite(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := run(ctx, deps{logs: io.Discard}); err != nil {
+	if err := run(ctx, nil, deps{logs: io.Discard}); err != nil {
 		t.Errorf("%v, want nil", err)
 	}
 }

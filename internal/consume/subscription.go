@@ -45,6 +45,10 @@ func Check(ctx context.Context, client *pubsub.Client, cfg Config, markerTTL tim
 	default:
 		return fmt.Errorf("reading the subscription %s: %w", cfg.Subscription, err)
 	}
+	if cfg.DeadLetterTopic != "" && cfg.DeadLetterTopic == sub.GetTopic() {
+		return fmt.Errorf("WORKER_DEAD_LETTER_TOPIC is the topic of %s itself: each dead letter "+
+			"would come back as the next invalid message", cfg.Subscription)
+	}
 	if cfg.DeadLetterTopic == "" && sub.GetDeadLetterPolicy() == nil {
 		cfg.Log.Warn("neither WORKER_DEAD_LETTER_TOPIC nor a dead-letter policy of the "+
 			"subscription: an invalid message comes back until its retention ends",

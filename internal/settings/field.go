@@ -40,13 +40,20 @@ func fieldsOf(s Spec) (fields []field) {
 	return fields
 }
 
-// load fills the field and returns what is wrong with its variable, or "".
-func (f field) load() string {
+// load fills the field and returns what is wrong with its variable, or "". A field that cannot be
+// filled gets its default, so that what depends on it can be checked all the same.
+func (f field) load() (problem string) {
+	defer func() {
+		if problem != "" && f.tag.Get("default") != "" {
+			v, _ := f.parse(f.name + " by default") // no variable is called so
+			f.value.Set(v)
+		}
+	}()
 	raw, problem := f.lookup()
 	if raw == "" {
 		return problem
 	}
-	v, err := f.parse()
+	v, err := f.parse(f.name)
 	if err != nil || !wellFormed(raw, v) {
 		return fmt.Sprintf("must be %s, got %s", f.form, quote(raw))
 	}
@@ -78,11 +85,11 @@ func (f field) is(tag string) bool { return f.tag.Get(tag) == "true" }
 // parse has envconfig read the field as the only one of a struct, because envconfig stops at the
 // first field that it cannot read. The whole name goes into the tag: given a prefix apart from
 // it, envconfig would fall back to the name without the prefix.
-func (f field) parse() (reflect.Value, error) {
+func (f field) parse(name string) (reflect.Value, error) {
 	one := reflect.New(reflect.StructOf([]reflect.StructField{{
 		Name: "Value",
 		Type: f.value.Type(),
-		Tag:  reflect.StructTag(fmt.Sprintf("envconfig:%q default:%q", f.name, f.tag.Get("default"))),
+		Tag:  reflect.StructTag(fmt.Sprintf("envconfig:%q default:%q", name, f.tag.Get("default"))),
 	}}))
 	err := envconfig.Process("", one.Interface())
 	return one.Elem().Field(0), err

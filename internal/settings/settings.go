@@ -9,7 +9,10 @@
 // the value that it refuses.
 package settings
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A Spec is one struct of settings and the prefix of its variables.
 //
@@ -28,9 +31,9 @@ type Spec struct {
 	Into   any    // A pointer to a struct.
 }
 
-// A Validator is a struct of settings that checks what no single field can. Validate is called
-// when every field of the struct is right by itself, and returns a line for each problem, which
-// begins with the variable.
+// A Validator is a struct of settings that checks what no single field can. Validate returns a
+// line for each problem, which begins with the variable. A field whose variable has a problem by
+// itself holds its default, and what Validate says of that variable is left out.
 type Validator interface{ Validate() []string }
 
 // Problems is the error that Load returns: one line for each problem, naming the variable.
@@ -64,8 +67,21 @@ func fill(into any, fields []field) (problems []string) {
 			problems = append(problems, f.name+" "+problem)
 		}
 	}
-	if v, ok := into.(Validator); ok && len(problems) == 0 {
-		return v.Validate()
+	v, ok := into.(Validator)
+	if !ok {
+		return problems
+	}
+	seen := slices.Clone(problems)
+	for _, p := range v.Validate() {
+		if !slices.ContainsFunc(seen, func(s string) bool { return variable(s) == variable(p) }) {
+			problems = append(problems, p)
+		}
 	}
 	return problems
+}
+
+// variable is what a problem begins with.
+func variable(problem string) string {
+	end := strings.IndexFunc(problem, func(r rune) bool { return r == ' ' || r == ':' })
+	return problem[:max(0, end)]
 }

@@ -209,9 +209,12 @@ func TestLoad_validate(t *testing.T) {
 	}{
 		{"right by itself", map[string]string{"WORKER_SHARDS": "300"},
 			Problems{"GOOGLE_CLOUD_PROJECT is required", contradiction}},
-		{"not by itself", map[string]string{"WORKER_SHARDS": "300", "WORKER_TRACE": "maybe"},
+		{"beside another problem", map[string]string{"WORKER_SHARDS": "300", "WORKER_TRACE": "maybe"},
 			Problems{"GOOGLE_CLOUD_PROJECT is required",
-				`WORKER_TRACE must be true or false, got "maybe"`}},
+				`WORKER_TRACE must be true or false, got "maybe"`, contradiction}},
+		{"of a variable that is wrong by itself", map[string]string{"WORKER_SHARDS": "many",
+			"WORKER_GROUP_MAX": "5"}, Problems{"GOOGLE_CLOUD_PROJECT is required",
+			`WORKER_SHARDS must be a whole number, got "many"`}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
