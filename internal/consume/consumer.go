@@ -45,6 +45,7 @@ type Consumer struct {
 
 	work    context.Context // what callbacks work on: outlives Run's context by the grace
 	abandon context.CancelFunc
+	ended   chan struct{} // closed with the last goroutine, which may outlive Run's grace
 
 	receiving atomic.Int64 // UnixNano since when the stream is open; 0: it is not
 	received  atomic.Bool  // a message came through it
@@ -60,7 +61,7 @@ func New(client *pubsub.Client, a adder, cfg Config) (*Consumer, error) {
 	}
 	c := &Consumer{
 		cfg: cfg, orders: a, decoder: NewDecoder(cfg.Kinds), metrics: m, log: cfg.Log,
-		sub: client.Subscriber(cfg.Subscription),
+		sub: client.Subscriber(cfg.Subscription), ended: make(chan struct{}),
 	}
 	c.sub.ReceiveSettings = receiveSettings(cfg)
 	if cfg.DeadLetterTopic != "" {

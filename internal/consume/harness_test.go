@@ -186,6 +186,7 @@ func (e *edge) run() *edge {
 	e.t.Cleanup(func() {
 		e.stop()
 		e.wait()
+		<-e.consumer.ended
 	})
 	return e
 }

@@ -18,6 +18,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	defer c.abandon()
 	done := make(chan error, 1)
 	go func() {
+		defer close(c.ended)
 		err := c.receive(ctx)
 		c.dead.stop() // a publish may hang like any call: the grace bounds this too
 		done <- err
