@@ -100,38 +100,14 @@ func (w *worker) consume(
 	ctx context.Context, messages *pubsub.Client, documents *firestore.Client,
 	metrics *telemetry.Metrics,
 ) error {
-	edge := consume.Config{
-		Subscription:    w.cfg.subscription,
-		DeadLetterTopic: w.cfg.deadLetters,
-		Kinds:           w.cfg.Kinds,
-		MaxOutstanding:  w.cfg.MaxOutstanding,
-		Streams:         w.cfg.Streams,
-		Grace:           w.cfg.ShutdownGrace,
-		Log:             w.log,
-		Meter:           metrics.Meter(),
-	}
 	w.log.Info("looking for the subscription and the counter",
 		zap.String("subscription", w.cfg.subscription), zap.String("counter", w.cfg.Counter),
 		zap.String("project", w.cfg.cloud.Project), zap.String("database", w.cfg.cloud.Database))
+	edge := w.edge(metrics)
 	if err := consume.Check(ctx, messages, edge, w.cfg.MarkerTTL); err != nil {
 		return err
 	}
-	def, err := w.define(ctx, documents)
-	if err != nil {
-		return err
-	}
-	ramp, err := w.ramp(ctx, documents)
-	if err != nil {
-		return err
-	}
-	orders, err := counter.New(documents, w.cfg.Counter, def, counter.Options{
-		GroupMax:  w.cfg.GroupMax,
-		Linger:    w.cfg.GroupLinger,
-		MarkerTTL: w.cfg.MarkerTTL,
-		Ramp:      ramp,
-		Log:       w.log,
-		Meter:     metrics.Meter(),
-	})
+	orders, err := w.open(ctx, documents, metrics)
 	if err != nil {
 		return err
 	}
@@ -142,12 +118,49 @@ func (w *worker) consume(
 		return err
 	}
 	w.consumer.Store(consumer)
+	def := orders.Definition()
 	w.log.Info("counting", zap.String("counter", w.cfg.Counter),
 		zap.Int("shards", def.Shards), zap.Stringer("timeZone", def.Location),
 		zap.String("subscription", w.cfg.subscription))
 	err = consumer.Run(ctx)
 	w.log.Info("drained", zap.NamedError("problem", err))
 	return err
+}
+
+// edge is what the consumer is to do.
+func (w *worker) edge(metrics *telemetry.Metrics) consume.Config {
+	return consume.Config{
+		Subscription:    w.cfg.subscription,
+		DeadLetterTopic: w.cfg.deadLetters,
+		Kinds:           w.cfg.Kinds,
+		MaxOutstanding:  w.cfg.MaxOutstanding,
+		Streams:         w.cfg.Streams,
+		Grace:           w.cfg.ShutdownGrace,
+		Log:             w.log,
+		Meter:           metrics.Meter(),
+	}
+}
+
+// open starts the counter by its document, which it creates where it is missing.
+func (w *worker) open(
+	ctx context.Context, documents *firestore.Client, metrics *telemetry.Metrics,
+) (*counter.Counter, error) {
+	def, err := w.define(ctx, documents)
+	if err != nil {
+		return nil, err
+	}
+	ramp, err := w.ramp(ctx, documents)
+	if err != nil {
+		return nil, err
+	}
+	return counter.New(documents, w.cfg.Counter, def, counter.Options{
+		GroupMax:  w.cfg.GroupMax,
+		Linger:    w.cfg.GroupLinger,
+		MarkerTTL: w.cfg.MarkerTTL,
+		Ramp:      ramp,
+		Log:       w.log,
+		Meter:     metrics.Meter(),
+	})
 }
 
 // define creates the counter, or finds it. What the settings say otherwise is said once, and
