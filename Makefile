@@ -6,13 +6,14 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZTIME    ?= 20s
 
-.PHONY: help build demo up test short check fmt vet staticcheck govulncheck tidy fuzz cover clean
+.PHONY: help build demo up test short bench bench-quick bench-long check fmt vet staticcheck \
+	govulncheck tidy fuzz cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## build worker, rollup, replay and demo into bin/
-	$(GO) build -o $(BIN)/ ./cmd/...
+build: ## build worker, rollup, replay, demo and bench into bin/
+	$(GO) build -o $(BIN)/ ./cmd/... ./bench
 
 demo: build ## forty orders, delivered twice, become one total of 40, on Google's emulators
 	$(BIN)/demo run -bin $(BIN)
@@ -25,6 +26,15 @@ test: ## every test, with the race detector, on one pair of emulators
 
 short: ## the tests that need no emulator
 	$(GO) test -race -shuffle=on -short ./...
+
+bench: build ## the lab: the product beside the textbook, five rounds on fresh emulators
+	$(BIN)/bench -rounds 5 -plot bench/results.svg | tee bench/results.txt
+
+bench-quick: build ## the same in under a minute, for a rough look
+	$(BIN)/bench -rounds 1 -scale 0.2
+
+bench-long: build ## cost growth and the worker's memory over 200,000 orders
+	$(BIN)/bench -long -rounds 1 -worker $(BIN)/worker
 
 check: fmt vet staticcheck tidy govulncheck ## all that is checked without running
 
