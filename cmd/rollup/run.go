@@ -119,7 +119,7 @@ func bounded(cmd command) command {
 		defer cancel()
 		err := cmd(ctx, p)
 		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return fmt.Errorf("Firestore has not answered within %v: %w", commandTimeout, err)
+			return fmt.Errorf("waiting %v for Firestore: %w", commandTimeout, err)
 		}
 		return err
 	}

@@ -173,7 +173,7 @@ func (w *worker) define(
 	want := counter.Definition{Shards: w.cfg.Shards, Location: w.cfg.location}
 	def, created, err := counter.Define(ctx, documents, w.cfg.Counter, want)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = fmt.Errorf("Firestore has not answered within %v: %w", startTimeout, err)
+		err = fmt.Errorf("waiting %v for Firestore: %w", startTimeout, err)
 	}
 	if err != nil {
 		return def, err
