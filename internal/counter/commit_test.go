@@ -43,6 +43,27 @@ func TestADuplicateDoesNotFailItsNeighbours(t *testing.T) {
 	})
 }
 
+// TestAMarkerThatCannotBeSeen is about a store that refuses a commit for a marker which the read
+// does not show: a race that a pause lets pass, and no reason to ask as fast as it goes.
+func TestAMarkerThatCannotBeSeen(t *testing.T) {
+	inBubble(t, 1, Options{}, func(t *testing.T, b *bench) {
+		b.store.refuse = func(n int, _ *batch) error {
+			if n <= 5 {
+				return status.Error(codes.AlreadyExists, "")
+			}
+			return nil
+		}
+		start := time.Now()
+		b.add("a")
+		b.settled(t, map[string][]string{"a": {"counted"}})
+		// Six commits and five reads, and a growing pause before each commit but the first two.
+		calls := 11 * b.store.latency
+		if took := time.Since(start) - calls; took < 350*time.Millisecond || took > time.Second {
+			t.Errorf("paused %v in all, want 50 + 100 + 200 + 400 ms or at least half of it", took)
+		}
+	})
+}
+
 func TestALostAnswerIsOurs(t *testing.T) {
 	for _, code := range []codes.Code{codes.Unavailable, codes.DeadlineExceeded, codes.Internal,
 		codes.Unknown, codes.Aborted, codes.ResourceExhausted, codes.InvalidArgument,
