@@ -91,7 +91,7 @@ func (owner) GetRequestMetadata(context.Context, ...string) (map[string]string, 
 func (owner) RequireTransportSecurity() bool { return false }
 
 // warmUpTime is how long the JVM's compiler needs until figures stand still.
-const warmUpTime = 5 * time.Second
+const warmUpTime = 4 * time.Second
 
 // warmUp lets the JVMs compile what the stages will use.
 func (r *round) warmUp(ctx context.Context) error {
