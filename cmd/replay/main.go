@@ -26,15 +26,5 @@ func main() {
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, err)
 	}
-	os.Exit(exitCode(err))
-}
-
-func exitCode(err error) int {
-	if err == nil || errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
-	if _, ok := errors.AsType[settings.Problems](err); ok {
-		return 2
-	}
-	return 1
+	os.Exit(settings.ExitCode(err))
 }

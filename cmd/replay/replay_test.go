@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/atlasmart/ordertally/internal/emulator/emulatortest"
+	"github.com/atlasmart/ordertally/internal/settings"
 )
 
 // northwind is public test data that may lie beside the repository: the 830 orders of the
@@ -88,7 +89,7 @@ func TestForty(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := replay(t, args...)
-		if err == nil || exitCode(err) != 1 || r.OK || r.Total != 41 ||
+		if err == nil || settings.ExitCode(err) != 1 || r.OK || r.Total != 41 ||
 			!strings.Contains(err.Error(), "drift: 40 markers, and the shards sum to 41") {
 			t.Errorf("%+v: %v", r.verified, err)
 		}
@@ -103,7 +104,7 @@ func TestNobodyCounts(t *testing.T) {
 	var out, log bytes.Buffer
 	err := run(t.Context(), []string{"-topic", "orders", "-file", "../../testdata/northwind-sample.csv",
 		"-verify", "-timeout", "1s"}, deps{stdout: &out, stderr: &log})
-	if err == nil || exitCode(err) != 1 || !strings.Contains(err.Error(), "no such counter") {
+	if err == nil || settings.ExitCode(err) != 1 || !strings.Contains(err.Error(), "no such counter") {
 		t.Errorf("%v, want that there is no counter", err)
 	}
 }
@@ -114,7 +115,7 @@ func TestMissingTopic(t *testing.T) {
 	var out, log bytes.Buffer
 	err := run(t.Context(), []string{"-topic", "nowhere", "-file", "../../testdata/orders.jsonl"},
 		deps{stdout: &out, stderr: &log})
-	if err == nil || exitCode(err) != 1 || !strings.Contains(err.Error(), "topics/nowhere") {
+	if err == nil || settings.ExitCode(err) != 1 || !strings.Contains(err.Error(), "topics/nowhere") {
 		t.Errorf("%v, want an error that names the topic", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/atlasmart/ordertally/internal/counter"
 	"github.com/atlasmart/ordertally/internal/emulator/emulatortest"
+	"github.com/atlasmart/ordertally/internal/settings"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -46,12 +47,12 @@ func TestArguments(t *testing.T) {
 		if diff := cmp.Diff(tt.want, err.Error()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.args, diff)
 		}
-		if code := exitCode(err); code != 2 {
+		if code := settings.ExitCode(err); code != 2 {
 			t.Errorf("%s: exit code %d, want 2", tt.args, code)
 		}
 	}
 	var help bytes.Buffer
-	if err := run(t.Context(), []string{"-h"}, deps{stderr: &help}); exitCode(err) != 0 ||
+	if err := run(t.Context(), []string{"-h"}, deps{stderr: &help}); settings.ExitCode(err) != 0 ||
 		!strings.HasPrefix(help.String(), "replay -topic") {
 		t.Errorf("-h: %v, %q", err, help.String())
 	}
@@ -113,8 +114,8 @@ func TestNoProject(t *testing.T) {
 	t.Setenv("GOOGLE_CLOUD_PROJECT", "") // puts it back after the test
 	os.Unsetenv("GOOGLE_CLOUD_PROJECT")
 	err := run(t.Context(), []string{"-topic", "t", "-file", "f.csv"}, deps{})
-	if exitCode(err) != 2 {
-		t.Fatalf("%v: exit code %d, want 2", err, exitCode(err))
+	if settings.ExitCode(err) != 2 {
+		t.Fatalf("%v: exit code %d, want 2", err, settings.ExitCode(err))
 	}
 	want := "GOOGLE_CLOUD_PROJECT is required\n-topic: \"t\" is not a name: "
 	if !strings.HasPrefix(err.Error(), want) {
@@ -134,7 +135,7 @@ func TestBadFile(t *testing.T) {
 		"none.jsonl": "reading orders: open none.jsonl: no such file or directory",
 	} {
 		err := run(t.Context(), []string{"-topic", "orders", "-file", file}, deps{})
-		if exitCode(err) != 1 || !strings.HasSuffix(err.Error(), want) {
+		if settings.ExitCode(err) != 1 || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %v, want exit code 1 and %q", file, err, want)
 		}
 	}

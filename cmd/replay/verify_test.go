@@ -16,6 +16,7 @@ import (
 	"github.com/atlasmart/ordertally/internal/consume"
 	"github.com/atlasmart/ordertally/internal/counter"
 	"github.com/atlasmart/ordertally/internal/emulator/emulatortest"
+	"github.com/atlasmart/ordertally/internal/settings"
 )
 
 const forty = "../../testdata/orders.jsonl"
@@ -102,7 +103,7 @@ func TestTampered(t *testing.T) {
 				}
 				return
 			}
-			if exitCode(err) != 1 || r.OK || !strings.Contains(err.Error(), tt.want) {
+			if settings.ExitCode(err) != 1 || r.OK || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%+v: %v, want exit code 1 and %q", r.verified, err, tt.want)
 			}
 		})
@@ -195,7 +196,7 @@ func TestInterruptedWait(t *testing.T) {
 	log := &trigger{word: "published 80 of 80", do: cancel}
 	err := run(ctx, []string{"-topic", "orders", "-file", forty, "-rate", "0", "-verify"},
 		deps{stdout: &bytes.Buffer{}, stderr: log})
-	if exitCode(err) != 1 || !strings.Contains(err.Error(), "after all 80 messages were published") {
+	if settings.ExitCode(err) != 1 || !strings.Contains(err.Error(), "after all 80 messages were published") {
 		t.Errorf("%v, want exit code 1 and that 80 messages were published", err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.uber.org/zap/zapcore"
+
 	"github.com/atlasmart/ordertally/internal/counter"
 	"github.com/atlasmart/ordertally/internal/settings"
 	"github.com/atlasmart/ordertally/internal/telemetry"
@@ -21,6 +23,7 @@ type config struct {
 	LogLevel string `envconfig:"LOG_LEVEL" default:"info"`
 
 	cloud settings.Cloud
+	level zapcore.Level
 }
 
 // leastEvery bounds how often a counter is rolled up: a run itself waits 100 ms for its read time
@@ -51,7 +54,8 @@ func (c *config) Validate() []string {
 	if c.Every != 0 && c.Every < leastEvery {
 		problem("EVERY", fmt.Errorf("want 0 or at least %v, got %v", leastEvery, c.Every))
 	}
-	_, err := telemetry.ParseLevel(c.LogLevel)
+	var err error
+	c.level, err = telemetry.ParseLevel(c.LogLevel)
 	problem("LOG_LEVEL", err)
 	problem("LISTEN", telemetry.CheckAddr(c.Listen))
 	return problems

@@ -30,23 +30,5 @@ func main() {
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, err)
 	}
-	os.Exit(exitCode(err))
-}
-
-// A usageError is about the command line.
-type usageError struct{ problem string }
-
-func (e *usageError) Error() string { return e.problem + "\nrollup -h shows how it is used" }
-
-func exitCode(err error) int {
-	if err == nil || errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
-	if _, ok := errors.AsType[settings.Problems](err); ok {
-		return 2
-	}
-	if _, ok := errors.AsType[*usageError](err); ok {
-		return 2
-	}
-	return 1
+	os.Exit(settings.ExitCode(err))
 }

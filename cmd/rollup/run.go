@@ -14,6 +14,7 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/atlasmart/ordertally/internal/rollup"
+	"github.com/atlasmart/ordertally/internal/settings"
 	"github.com/atlasmart/ordertally/internal/telemetry"
 )
 
@@ -84,7 +85,7 @@ func parse(args []string, stderr io.Writer) (command, error) {
 		asJSON := set.Bool("json", false, "")
 		cmd = bounded(func(ctx context.Context, p *program) error { return audit(ctx, p, *asJSON) })
 	default:
-		return nil, &usageError{fmt.Sprintf("rollup has no command %q", name)}
+		return nil, misused(fmt.Sprintf("rollup has no command %q", name))
 	}
 	err := set.Parse(args)
 	switch {
@@ -92,13 +93,18 @@ func parse(args []string, stderr io.Writer) (command, error) {
 		usage(stderr)
 		return nil, err
 	case err != nil:
-		return nil, &usageError{fmt.Sprintf("%s: %v", title, err)}
+		return nil, misused(fmt.Sprintf("%s: %v", title, err))
 	case set.NArg() > 0:
-		return nil, &usageError{fmt.Sprintf("%s: unexpected argument %q", title, set.Arg(0))}
+		return nil, misused(fmt.Sprintf("%s: unexpected argument %q", title, set.Arg(0)))
 	case maxAge <= 0:
-		return nil, &usageError{title + ": want a -max-age of more than 0, such as -max-age 5m"}
+		return nil, misused(title + ": want a -max-age of more than 0, such as -max-age 5m")
 	}
 	return cmd, nil
+}
+
+// misused is a problem with the command line.
+func misused(problem string) error {
+	return settings.Problems{problem, "rollup -h shows how it is used"}
 }
 
 func usage(w io.Writer) {
@@ -127,11 +133,7 @@ func bounded(cmd command) command {
 
 // rollUp rolls up once, or repeats.
 func rollUp(ctx context.Context, p *program) error {
-	level, err := telemetry.ParseLevel(p.cfg.LogLevel)
-	if err != nil {
-		return err
-	}
-	log := telemetry.NewLogger(p.stderr, level)
+	log := telemetry.NewLogger(p.stderr, p.cfg.level)
 	metrics, err := telemetry.NewMetrics()
 	if err != nil {
 		return err

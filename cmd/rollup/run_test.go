@@ -20,6 +20,7 @@ import (
 
 	"github.com/atlasmart/ordertally/internal/counter"
 	"github.com/atlasmart/ordertally/internal/emulator/emulatortest"
+	"github.com/atlasmart/ordertally/internal/settings"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -35,7 +36,7 @@ func invoke(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		stderr += err.Error()
 	}
-	return out.String(), stderr, exitCode(err)
+	return out.String(), stderr, settings.ExitCode(err)
 }
 
 // counted gives the test a project with a counter of n orders in it.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.uber.org/zap/zapcore"
+
 	"github.com/atlasmart/ordertally/internal/consume"
 	"github.com/atlasmart/ordertally/internal/counter"
 	"github.com/atlasmart/ordertally/internal/settings"
@@ -56,6 +58,7 @@ type config struct {
 
 	cloud        settings.Cloud
 	location     *time.Location
+	level        zapcore.Level
 	subscription string // full name
 	deadLetters  string // full name, or ""
 }
@@ -94,7 +97,7 @@ func (c *config) Validate() []string {
 	if c.Ramp != "on" && c.Ramp != "off" && c.Ramp != "auto" {
 		problem("RAMP", fmt.Errorf("%q is none of on, off, auto", c.Ramp))
 	}
-	_, err = telemetry.ParseLevel(c.LogLevel)
+	c.level, err = telemetry.ParseLevel(c.LogLevel)
 	problem("LOG_LEVEL", err)
 	problem("LISTEN", telemetry.CheckAddr(c.Listen))
 	if least := 2 * c.Shards * c.GroupMax; c.MaxOutstanding < least {

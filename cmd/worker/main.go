@@ -8,7 +8,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -25,15 +24,5 @@ func main() {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
-	os.Exit(exitCode(err))
-}
-
-func exitCode(err error) int {
-	if err == nil {
-		return 0
-	}
-	if _, ok := errors.AsType[settings.Problems](err); ok {
-		return 2
-	}
-	return 1
+	os.Exit(settings.ExitCode(err))
 }

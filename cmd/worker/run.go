@@ -44,11 +44,7 @@ func run(ctx context.Context, args []string, d deps) error {
 	if err != nil {
 		return err
 	}
-	level, err := telemetry.ParseLevel(cfg.LogLevel)
-	if err != nil {
-		return err
-	}
-	log := telemetry.NewLogger(d.logs, level)
+	log := telemetry.NewLogger(d.logs, cfg.level)
 	defer zap.RedirectStdLog(log)()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
@@ -172,7 +168,7 @@ func (w *worker) define(
 	defer cancel()
 	want := counter.Definition{Shards: w.cfg.Shards, Location: w.cfg.location}
 	def, created, err := counter.Define(ctx, documents, w.cfg.Counter, want)
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = fmt.Errorf("waiting %v for Firestore: %w", startTimeout, err)
 	}
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/atlasmart/ordertally/internal/counter"
 	"github.com/atlasmart/ordertally/internal/emulator/emulatortest"
+	"github.com/atlasmart/ordertally/internal/settings"
 )
 
 func TestMain(m *testing.M) { emulatortest.Main(m) }
@@ -88,8 +89,8 @@ WORKER_FOO is unknown`},
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
-			if err != nil && exitCode(err) != 2 {
-				t.Errorf("exit code %d, want 2", exitCode(err))
+			if err != nil && settings.ExitCode(err) != 2 {
+				t.Errorf("exit code %d, want 2", settings.ExitCode(err))
 			}
 		})
 	}
@@ -196,7 +197,7 @@ func TestWorker(t *testing.T) {
 	if got := get(addr, "/livez"); got != "ok\n" {
 		t.Errorf("/livez: %s", got)
 	}
-	if err := stop(); err != nil || exitCode(err) != 0 {
+	if err := stop(); err != nil || settings.ExitCode(err) != 0 {
 		t.Errorf("stopped with %v, want a clean drain", err)
 	}
 	if a := s.audit(t); !a.OK || a.Count != orders {
@@ -275,8 +276,8 @@ func TestWhatTheWorldShows(t *testing.T) {
 			tt.setup(t, s)
 			err := run(t.Context(), nil, deps{logs: io.Discard})
 			want := strings.ReplaceAll(tt.want, "{project}", s.Project)
-			if err == nil || err.Error() != want || exitCode(err) != 1 {
-				t.Errorf("got  %v (exit code %d)\nwant %s (1)", err, exitCode(err), want)
+			if err == nil || err.Error() != want || settings.ExitCode(err) != 1 {
+				t.Errorf("got  %v (exit code %d)\nwant %s (1)", err, settings.ExitCode(err), want)
 			}
 		})
 	}
@@ -289,7 +290,7 @@ func TestWhatTheWorldShows(t *testing.T) {
 		defer l.Close()
 		t.Setenv("WORKER_LISTEN", l.Addr().String())
 		err = run(t.Context(), nil, deps{logs: io.Discard})
-		if err == nil || !strings.Contains(err.Error(), "WORKER_LISTEN") || exitCode(err) != 1 {
+		if err == nil || !strings.Contains(err.Error(), "WORKER_LISTEN") || settings.ExitCode(err) != 1 {
 			t.Errorf("%v, want an error that names WORKER_LISTEN", err)
 		}
 	})
@@ -297,7 +298,7 @@ func TestWhatTheWorldShows(t *testing.T) {
 
 func TestArguments(t *testing.T) {
 	err := run(t.Context(), []string{"-h"}, deps{logs: io.Discard})
-	if err == nil || exitCode(err) != 2 || !strings.Contains(err.Error(), "takes no arguments") {
+	if err == nil || settings.ExitCode(err) != 2 || !strings.Contains(err.Error(), "takes no arguments") {
 		t.Errorf("%v, want that there are no arguments", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // among them the one that the emulator answers to a request above 4 MiB.
 const commitTimeout = 10 * time.Second
 
-// A store is what the lanes need of Firestore. The laws, which storetest checks for every store:
+// A store is what the lanes need of Firestore. The laws, which TestStore checks for every store:
 //
 // commit creates a marker for each entry and adds their number to the shard, in one step: all or
 // nothing. It fails with AlreadyExists, and writes nothing, where any marker is there. An error
