@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ const gcPercent = 50
 type deps struct {
 	logs              io.Writer
 	pubsub, firestore []option.ClientOption
+	follow            time.Duration // how often to look for a new number of shards; 0: as usual
 }
 
 // run runs the worker by the process's settings until ctx ends, and drains.
@@ -49,7 +51,7 @@ func run(ctx context.Context, args []string, d deps) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	w := &worker{cfg: cfg, log: log}
+	w := &worker{cfg: cfg, log: log, follow: cmp.Or(d.follow, counter.FollowEvery)}
 	err = w.run(ctx, d)
 	if ctx.Err() != nil && w.consumer.Load() == nil {
 		log.Info("stopped before it had started", zap.NamedError("problem", err))
@@ -62,6 +64,7 @@ func run(ctx context.Context, args []string, d deps) error {
 type worker struct {
 	cfg      *config
 	log      *zap.Logger
+	follow   time.Duration
 	counter  atomic.Pointer[counter.Counter] // nil: not known yet
 	consumer atomic.Pointer[consume.Consumer]
 }
@@ -153,6 +156,7 @@ func (w *worker) open(
 		GroupMax:  w.cfg.GroupMax,
 		Linger:    w.cfg.GroupLinger,
 		MarkerTTL: w.cfg.MarkerTTL,
+		Follow:    w.follow,
 		Ramp:      ramp,
 		Log:       w.log,
 		Meter:     metrics.Meter(),

@@ -22,9 +22,12 @@ const commitTimeout = 10 * time.Second
 //
 // markers returns those of the events whose marker is there, and sees each commit that succeeded
 // before the call.
+//
+// numShards returns how many shards the counter has now.
 type store interface {
 	commit(ctx context.Context, b *batch) error
 	markers(ctx context.Context, ids []EventID) (map[EventID]Marker, error)
+	numShards(ctx context.Context) (int, error)
 }
 
 // A committer takes the groups of one lane through the store until each event is settled.

@@ -41,6 +41,7 @@ type Options struct {
 	GroupMax  int           // distinct orders in one commit, 1 to MaxGroup
 	Linger    time.Duration // how long the first order of a group waits for company; 0: not
 	MarkerTTL time.Duration // a marker's life after the order's acceptance or publication
+	Follow    time.Duration // how often to look for a new number of shards; 0: never
 	Ramp      *Ramp         // limits the orders of a collection that is new; nil: no limit
 	Log       *zap.Logger   // nil: silent
 	Meter     metric.Meter  // nil: none
@@ -48,12 +49,12 @@ type Options struct {
 
 // A Counter counts orders into the shards of one counter. Its methods may be called at once.
 type Counter struct {
-	name       string
-	def        Definition
-	lanes      []*lane
-	committers []*committer
-	memory     *memory
-	health     *health
+	name   string
+	def    Definition // Shards is as it was at the start
+	lanes  *lanes
+	memory *memory
+	health *health
+	log    *zap.Logger
 
 	stop context.CancelFunc
 	done sync.WaitGroup
@@ -80,14 +81,19 @@ func start(s store, name string, def Definition, opts Options) (*Counter, error)
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	c := &Counter{name: name, def: def, memory: newMemory(memoryCap), health: &health{}, stop: stop}
+	c := &Counter{name: name, def: def, memory: newMemory(memoryCap), health: &health{},
+		log: opts.Log, stop: stop}
 	nonce := nonces()
-	for i := range def.Shards {
-		w := &committer{store: s, nonce: nonce, memory: c.memory, health: c.health,
-			metrics: m.lane(name, i, def.Shards), ramp: opts.Ramp, log: opts.Log}
-		l := newLane(i, opts.GroupMax, opts.Linger)
-		c.lanes, c.committers = append(c.lanes, l), append(c.committers, w)
-		c.done.Go(func() { l.run(ctx, w.commit) })
+	c.lanes = newLanes(func(shard, live int) *lane {
+		l := newLane(shard, opts.GroupMax, opts.Linger, &committer{
+			store: s, nonce: nonce, memory: c.memory, health: c.health,
+			metrics: m.lane(name, shard, live), ramp: opts.Ramp, log: opts.Log})
+		c.done.Go(func() { l.run(ctx, c.lanes.forget) })
+		return l
+	})
+	c.lanes.reshape(def.Shards)
+	if opts.Follow > 0 {
+		c.done.Go(func() { c.follow(ctx, s, opts.Follow) })
 	}
 	return c, nil
 }
@@ -103,7 +109,7 @@ func (c *Counter) Add(ctx context.Context, o Order) (Outcome, error) {
 	}
 	e := &entry{id: id, order: o, day: Day(o.AcceptedAt, c.def.Location),
 		done: make(chan struct{})}
-	e, first := c.lanes[id.Shard(len(c.lanes))].join(e)
+	e, first := c.lanes.join(e)
 	select {
 	case <-e.done:
 	case <-ctx.Done():
@@ -119,7 +125,11 @@ func (c *Counter) Add(ctx context.Context, o Order) (Outcome, error) {
 }
 
 // Definition returns the definition that the counter works by.
-func (c *Counter) Definition() Definition { return c.def }
+func (c *Counter) Definition() Definition {
+	def := c.def
+	def.Shards = c.lanes.shards()
+	return def
+}
 
 // Close ends the commits in flight, makes every waiting Add return ErrClosed, and waits for the
 // lanes. Call it when no Add is waiting, or when none may wait any longer.

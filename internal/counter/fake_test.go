@@ -21,6 +21,8 @@ type fakeStore struct {
 	refuse, lose func(n int, b *batch) error
 	// unread, if set, may fail the n-th read of markers.
 	unread func(n int) error
+	// unseen, if set, is what a look at the number of shards fails with.
+	unseen error
 
 	mu      sync.Mutex
 	docs    map[EventID]Marker
@@ -28,6 +30,7 @@ type fakeStore struct {
 	days    map[int]map[string]int64
 	commits [][]string // order ids of each commit that was asked for, applied or not
 	reads   int        // calls of markers
+	live    int        // the counter's shards
 }
 
 func newFakeStore() *fakeStore {
@@ -100,6 +103,22 @@ func (s *fakeStore) markers(ctx context.Context, ids []EventID) (map[EventID]Mar
 		}
 	}
 	return known, nil
+}
+
+func (s *fakeStore) numShards(ctx context.Context) (int, error) {
+	if err := s.wait(ctx); err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.live, s.unseen
+}
+
+// define changes what numShards answers.
+func (s *fakeStore) define(live int, unseen error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.live, s.unseen = live, unseen
 }
 
 func (s *fakeStore) wait(ctx context.Context) error {

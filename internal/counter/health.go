@@ -39,8 +39,8 @@ func (c *Counter) Ready() error { return c.health.trouble() }
 // Live returns an error when a lane works on a group and no attempt has ended for a minute: for
 // /livez. Firestore being down is no such error.
 func (c *Counter) Live(now time.Time) error {
-	for i, w := range c.committers {
-		beat := w.beat.Load()
+	for i, l := range c.lanes.every() {
+		beat := l.committer.beat.Load()
 		if idle := now.Sub(time.Unix(0, beat)); beat != 0 && idle > stuckAfter {
 			return fmt.Errorf("shard %d: no commit attempt has ended for %v", i,
 				idle.Round(time.Second))

@@ -31,58 +31,62 @@ func (e *entry) settle(o Outcome, err error) {
 // commit is in flight is the next group. So groups grow by themselves under load, and without
 // load an order waits for nobody longer than the linger.
 type lane struct {
-	shard  int
-	max    int           // events in a group
-	linger time.Duration // how long the first event of a group waits for company
+	shard     int
+	max       int           // events in a group
+	linger    time.Duration // how long the first event of a group waits for company
+	committer *committer    // takes its groups to the store
 
 	wake chan struct{} // something is pending; buffered 1
 	full chan struct{} // a whole group is pending; buffered 1
 
 	mu      sync.Mutex
 	pending []*entry
-	byID    map[EventID]*entry // pending or in flight: a copy joins its event here
 	closed  bool
 }
 
-func newLane(shard, groupMax int, linger time.Duration) *lane {
+func newLane(shard, groupMax int, linger time.Duration, c *committer) *lane {
 	return &lane{
-		shard: shard, max: groupMax, linger: linger,
+		shard: shard, max: groupMax, linger: linger, committer: c,
 		wake: make(chan struct{}, 1), full: make(chan struct{}, 1),
-		byID: map[EventID]*entry{},
 	}
 }
 
-// join adds the event to the next group, or to its copy that is already on the way: first tells
-// which. It never blocks.
-func (l *lane) join(e *entry) (joined *entry, first bool) {
+// push adds the event to the next group. It never blocks.
+func (l *lane) push(e *entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		e.settle(0, ErrClosed)
-		return e, true
+		return
 	}
-	if twin, ok := l.byID[e.id]; ok {
-		return twin, false
-	}
-	l.byID[e.id] = e
 	l.pending = append(l.pending, e)
 	signal(l.wake)
 	if len(l.pending) >= l.max {
 		signal(l.full)
 	}
-	return e, true
 }
 
-// run commits groups until ctx ends; what is left then is settled with ErrClosed.
-func (l *lane) run(ctx context.Context, commit func(context.Context, int, []*entry)) {
+// empty returns what is pending, which is no longer this lane's.
+func (l *lane) empty() []*entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	pending := l.pending
+	l.pending = nil
+	drain(l.full)
+	return pending
+}
+
+// run commits groups until ctx ends; what is left then is settled with ErrClosed. It calls settled
+// with each group that is.
+func (l *lane) run(ctx context.Context, settled func(group []*entry)) {
 	for {
 		group := l.next(ctx)
 		if group == nil {
 			l.close()
 			return
 		}
-		commit(ctx, l.shard, group)
-		l.forget(group)
+		l.committer.commit(ctx, l.shard, group)
+		settled(group)
 	}
 }
 
@@ -129,16 +133,6 @@ func (l *lane) take() []*entry {
 	l.pending = l.pending[n:]
 	drain(l.full)
 	return group
-}
-
-// forget lets go of a group whose events are settled: a later copy is a new event, and meets the
-// memory or the marker.
-func (l *lane) forget(group []*entry) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, e := range group {
-		delete(l.byID, e.id)
-	}
 }
 
 func (l *lane) close() {

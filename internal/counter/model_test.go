@@ -35,7 +35,11 @@ type scenario struct {
 	Deliveries       []delivery
 	Fates            []fate
 	Restarts         []int // before which deliveries the worker is replaced
+	Reshards         []reshard
 }
+
+// A reshard is a new number of shards, before one of the deliveries.
+type reshard struct{ Before, Shards int }
 
 var badCodes = []codes.Code{codes.OK, codes.OK, codes.OK, codes.Unavailable, codes.Aborted,
 	codes.DeadlineExceeded, codes.ResourceExhausted, codes.Internal, codes.Unknown,
@@ -57,12 +61,15 @@ func drawScenario(t *rapid.T) scenario {
 			return fate{rapid.SampledFrom(badCodes).Draw(t, "code"), rapid.Bool().Draw(t, "lost")}
 		}), 0, 40).Draw(t, "fates"),
 		Restarts: rapid.SliceOfN(rapid.IntRange(1, 119), 0, 3).Draw(t, "restarts"),
+		Reshards: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) reshard {
+			return reshard{rapid.IntRange(1, 119).Draw(t, "before"), rapid.IntRange(1, 9).Draw(t, "to")}
+		}), 0, 4).Draw(t, "reshards"),
 	}
 }
 
 // TestModel holds the counter against the whole truth about an exact counter: the number of
-// distinct orders. Whatever is delivered twice, lost, refused for a while or restarted, the
-// shards sum to it and so do the markers, and no order is called counted twice.
+// distinct orders. Whatever is delivered twice, lost, refused for a while, restarted or resharded,
+// the shards sum to it and so do the markers, and no order is called counted twice.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawScenario(rt)
@@ -87,6 +94,11 @@ func (s scenario) play() error {
 		if slices.Contains(s.Restarts, i) {
 			current.Load().Close()
 			current.Store(s.start(store))
+		}
+		for _, r := range s.Reshards {
+			if r.Before == i {
+				store.define(r.Shards, nil)
+			}
 		}
 		distinct[d.ID] = true
 		wg.Go(func() { tally.deliver(&current, d.ID) })
@@ -139,7 +151,7 @@ func (a *tally) verify(store *fakeStore, distinct map[string]bool) error {
 
 func (s scenario) start(store *fakeStore) *Counter {
 	c, err := start(store, "orders", Definition{Shards: s.Shards, Location: time.UTC},
-		Options{GroupMax: s.GroupMax, Linger: s.Linger})
+		Options{GroupMax: s.GroupMax, Linger: s.Linger, Follow: 100 * time.Millisecond})
 	if err != nil {
 		panic(err) // the metrics of no meter: cannot be
 	}
@@ -148,6 +160,7 @@ func (s scenario) start(store *fakeStore) *Counter {
 
 func (s scenario) store() *fakeStore {
 	store := newFakeStore()
+	store.live = s.Shards
 	store.latency = 7 * time.Millisecond
 	strike := func(lost bool) func(int, *batch) error {
 		return func(n int, _ *batch) error {

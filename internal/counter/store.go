@@ -75,3 +75,12 @@ func (s *fireStore) write(tx *firestore.Transaction, b *batch) error {
 func (s *fireStore) markers(ctx context.Context, ids []EventID) (map[EventID]Marker, error) {
 	return Markers(ctx, s.client, ids)
 }
+
+// numShards implements store. It costs one read.
+func (s *fireStore) numShards(ctx context.Context) (int, error) {
+	doc, err := readCounter(ctx, s.client, s.name)
+	if err != nil {
+		return 0, err
+	}
+	return doc.def.Shards, nil
+}

@@ -29,6 +29,7 @@ type lab struct {
 
 func fakeLab(*testing.T) lab {
 	s := newFakeStore()
+	s.live = 10
 	return lab{s, func(*testing.T) map[int]kept {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -113,6 +114,12 @@ func eventsOf(ids ...string) []EventID {
 }
 
 func testStore(t *testing.T, make func(*testing.T) lab) {
+	t.Run("the number of shards is the definition's", func(t *testing.T) {
+		l := make(t)
+		if n, err := l.numShards(t.Context()); n != 10 || err != nil {
+			t.Errorf("%d shards, %v, want 10", n, err)
+		}
+	})
 	t.Run("a commit creates markers and adds to its shard", func(t *testing.T) {
 		l := make(t)
 		l.mustCommit(t, 3, "one", "a", "b@2026-12-01")
