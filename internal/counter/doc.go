@@ -3,8 +3,11 @@
 // # Data model
 //
 //	counters/{counter}             the definition (numShards, timeZone) and the last rollup
-//	counters/{counter}/shards/{i}  count int, days {"2026-11-30": int, …}
+//	counters/{counter}/shards/{i}  count int, days {"2026-11-30": int, …}, folded {"7": int, …}?
 //	counters/{counter}/days/{day}  total int, asOf time, written by the rollup
+//	counters/{counter}/reshards/{} from int, to int, at time, by string: one for each Reshard
+//	counters/{counter}/folds/{}    shard int, into int, count int, at time, by string: one for
+//	                               each transaction of a Fold
 //	counterEvents/{event}          the marker of one counted order
 //
 // An order's event is (counter, kind, source, orderId). The marker's document id is the
@@ -27,6 +30,22 @@
 // What may be wrong, by how much and for how long: the rollup is behind by at most one interval
 // (rollupAsOf says since when); an order whose copy arrives after its marker expired is counted
 // again; nothing else.
+//
+// # Another number of shards
+//
+// numShards may change while orders flow (Reshard), and each worker follows within 30 s by itself.
+// An order's identity has no shard in it, so a copy that comes after the change meets its marker
+// all the same. A marker's shard is the one that was incremented with it, for good.
+//
+// A shard beyond numShards counts on, until Fold moves its count and its days to shard i modulo
+// numShards and deletes it, in one transaction. folded then says how much of the live shard's count
+// has its markers elsewhere: by the shard that they name, also where that came through several
+// folds. So for each shard i, at any read time,
+//
+//	shards/{i}.count = markers of shard i + the sum of shards/{i}.folded
+//	                 - the sum of folded.{i} in all other shards
+//
+// where a shard without a document has count 0. Reading.Folded computes the last two terms.
 //
 // # Group commit
 //

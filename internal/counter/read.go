@@ -21,6 +21,7 @@ type Shard struct {
 	Number int
 	Count  int64
 	Days   map[string]int64 // by calendar day
+	Folded map[int]int64    // the part of Count whose markers name another shard, by that shard
 }
 
 // A Reading is a counter's exact state at one server time.
@@ -75,7 +76,8 @@ func parseShard(counter, id string, data map[string]any) (Shard, error) {
 	if err != nil || n < 0 || strconv.Itoa(n) != id {
 		f.fail("not a shard: its name is not a number")
 	}
-	s := Shard{Number: n, Count: f.integer("count"), Days: f.integers("days")}
+	s := Shard{Number: n, Count: f.integer("count"), Days: f.integers("days"),
+		Folded: f.folded()}
 	if s.Count < 0 || s.Count == math.MaxInt64 {
 		// An increment stops at the end of int64 without an error: the true count is lost there.
 		f.fail("count is %d, want 0 to %d", s.Count, int64(math.MaxInt64-1))
@@ -86,6 +88,19 @@ func parseShard(counter, id string, data map[string]any) (Shard, error) {
 		}
 	}
 	return s, f.err
+}
+
+// folded returns the orders that were folded into a shard, by their origin.
+func (f *fields) folded() map[int]int64 {
+	folded := map[int]int64{}
+	for id, n := range f.integers("folded") {
+		origin, err := strconv.Atoi(id)
+		if err != nil {
+			f.fail("folded.%s is no number of a shard", id)
+		}
+		folded[origin] = n
+	}
+	return folded
 }
 
 // check refuses sums that int64 cannot hold.
