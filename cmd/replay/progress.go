@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/term"
+	"github.com/atlasmart/ordertally/internal/telemetry"
 )
 
 const (
@@ -31,8 +31,7 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, what string, total int64, now time.Time) *progress {
-	f, ok := w.(interface{ Fd() uintptr })
-	return &progress{w: w, terminal: ok && term.IsTerminal(int(f.Fd())), what: what,
+	return &progress{w: w, terminal: telemetry.IsTerminal(w), what: what,
 		total: total, start: now, last: now}
 }
 

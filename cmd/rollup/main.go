@@ -1,12 +1,15 @@
-// Rollup sums a counter's shards into its stale-tolerant total, once or at an interval, and shows
-// and checks what is there.
+// Rollup sums a counter's shards into its stale-tolerant total, once or at an interval, shows and
+// checks what is there, and changes the number of shards.
 //
 //	rollup                   roll up once and exit, or with ROLLUP_EVERY repeat until SIGTERM
 //	rollup show [-json]      total, today, age, lag, the exact total now, and the shards
 //	rollup check -max-age D  exit 1 when the total is older than D: for monitors
 //	rollup audit [-json]     compare markers with shards; exit 1 on drift
+//	rollup reshard -shards N change the number of shards while orders flow
+//	rollup reshard -fold     move what older shards have counted into those that are left
 //
-// It is set up by environment variables (see config). Exit codes: 0 done; 1 failed, stale or
+// Each gives up after 20 s, or -timeout D; of a rollup that repeats, each run after a minute. It is
+// set up by environment variables (see config). Exit codes: 0 done; 1 failed, stale or
 // drifted; 2 bad settings or arguments.
 package main
 

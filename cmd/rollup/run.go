@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -18,8 +19,9 @@ import (
 	"github.com/atlasmart/ordertally/internal/telemetry"
 )
 
-// commandTimeout bounds every command that is not the repeating rollup: well below a minute, which
-// is how long monitors and people wait.
+// commandTimeout bounds every command that is not the repeating rollup, unless -timeout says
+// otherwise: well below a minute, which is how long monitors and people wait. The client may take
+// up to 5 s more to roll back the transaction that the timeout ended.
 const commandTimeout = 20 * time.Second
 
 // deps is what a test replaces.
@@ -67,23 +69,37 @@ func parse(args []string, stderr io.Writer) (command, error) {
 	set := flag.NewFlagSet(title, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	set.Usage = func() {} // only -h shows it all
+	timeout := set.Duration("timeout", commandTimeout, "")
 	var cmd command
-	maxAge := time.Duration(1) // more than 0 where there is no such flag
+	wrong := func() string { return "" } // with flags that each are well-formed
 	switch name {
 	case "":
-		cmd = rollUp
+		cmd = func(ctx context.Context, p *program) error { return rollUp(ctx, p, *timeout) }
 	case "show":
 		asJSON := set.Bool("json", false, "")
 		worker := set.String("worker", "", "")
-		cmd = bounded(func(ctx context.Context, p *program) error {
+		cmd = bounded(timeout, func(ctx context.Context, p *program) error {
 			return show(ctx, p, *asJSON, *worker)
 		})
 	case "check":
-		set.DurationVar(&maxAge, "max-age", 0, "")
-		cmd = bounded(func(ctx context.Context, p *program) error { return check(ctx, p, maxAge) })
+		maxAge := set.Duration("max-age", 0, "")
+		cmd = bounded(timeout, func(ctx context.Context, p *program) error {
+			return check(ctx, p, *maxAge)
+		})
+		wrong = func() string {
+			if *maxAge <= 0 {
+				return "want a -max-age of more than 0, such as -max-age 5m"
+			}
+			return ""
+		}
 	case "audit":
 		asJSON := set.Bool("json", false, "")
-		cmd = bounded(func(ctx context.Context, p *program) error { return audit(ctx, p, *asJSON) })
+		cmd = bounded(timeout, func(ctx context.Context, p *program) error {
+			return audit(ctx, p, *asJSON)
+		})
+	case "reshard":
+		job := reshardFlags(set)
+		cmd, wrong = bounded(timeout, job.run), job.wrong
 	default:
 		return nil, misused(fmt.Sprintf("rollup has no command %q", name))
 	}
@@ -96,8 +112,10 @@ func parse(args []string, stderr io.Writer) (command, error) {
 		return nil, misused(fmt.Sprintf("%s: %v", title, err))
 	case set.NArg() > 0:
 		return nil, misused(fmt.Sprintf("%s: unexpected argument %q", title, set.Arg(0)))
-	case maxAge <= 0:
-		return nil, misused(title + ": want a -max-age of more than 0, such as -max-age 5m")
+	case *timeout <= 0:
+		return nil, misused(title + ": want a -timeout of more than 0, such as -timeout 20s")
+	case wrong() != "":
+		return nil, misused(title + ": " + wrong())
 	}
 	return cmd, nil
 }
@@ -108,31 +126,45 @@ func misused(problem string) error {
 }
 
 func usage(w io.Writer) {
-	fmt.Fprint(w, `rollup                     roll up once, or repeat at ROLLUP_EVERY until SIGTERM
+	fmt.Fprintf(w, `rollup                     roll up once, or repeat at ROLLUP_EVERY until SIGTERM
 rollup show [-json]        total, today, age, lag, the exact total now, and the shards;
                            with -worker http://HOST:8080/metrics its commits and contention too
 rollup check -max-age 5m   exit 1 when the total is older than that
 rollup audit [-json]       compare markers with shards; exit 1 on drift
+rollup reshard -shards N   change the number of shards; running workers follow within 30s
+rollup reshard -fold       move what shards beyond that number have counted into the others
+                           (with either, -json)
+
+Each gives up after %v, or -timeout D; of a rollup that repeats, each run after a minute.
 
 Settings: GOOGLE_CLOUD_PROJECT, FIRESTORE_DATABASE, ROLLUP_COUNTER, ROLLUP_EVERY, ROLLUP_LISTEN,
 ROLLUP_LOG_LEVEL. Exit codes: 0 done; 1 failed, stale or drifted; 2 bad settings or arguments.
-`)
+`, commandTimeout)
 }
 
-func bounded(cmd command) command {
+// bounded makes a command give up after the timeout, which is known when it runs.
+func bounded(timeout *time.Duration, cmd command) command {
 	return func(ctx context.Context, p *program) error {
-		ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+		ctx, cancel := context.WithTimeout(ctx, *timeout)
 		defer cancel()
 		err := cmd(ctx, p)
 		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return fmt.Errorf("waiting %v for Firestore: %w", commandTimeout, err)
+			return fmt.Errorf("waiting %v for %s: %w", *timeout, firestoreName(), err)
 		}
 		return err
 	}
 }
 
+// firestoreName says which Firestore, where that is not Google's.
+func firestoreName() string {
+	if host := os.Getenv("FIRESTORE_EMULATOR_HOST"); host != "" {
+		return "the Firestore emulator at " + host
+	}
+	return "Firestore"
+}
+
 // rollUp rolls up once, or repeats.
-func rollUp(ctx context.Context, p *program) error {
+func rollUp(ctx context.Context, p *program, timeout time.Duration) error {
 	log := telemetry.NewLogger(p.stderr, p.cfg.level)
 	metrics, err := telemetry.NewMetrics()
 	if err != nil {
@@ -143,7 +175,9 @@ func rollUp(ctx context.Context, p *program) error {
 		return err
 	}
 	if p.cfg.Every == 0 {
-		return bounded(func(ctx context.Context, _ *program) error { return once(ctx, job, log) })(ctx, p)
+		return bounded(&timeout, func(ctx context.Context, _ *program) error {
+			return once(ctx, job, log)
+		})(ctx, p)
 	}
 	return repeat(ctx, p, job, metrics)
 }

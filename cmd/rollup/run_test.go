@@ -17,6 +17,7 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/api/option"
 
 	"github.com/atlasmart/ordertally/internal/counter"
 	"github.com/atlasmart/ordertally/internal/emulator/emulatortest"
@@ -30,8 +31,16 @@ func TestMain(m *testing.M) { emulatortest.Main(m) }
 // invoke runs the program and returns what it wrote and its exit code.
 func invoke(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
+	return invokeOn(t, nil, args...)
+}
+
+// invokeOn does so on a Firestore that is connected to by opts.
+func invokeOn(
+	t *testing.T, opts []option.ClientOption, args ...string,
+) (stdout, stderr string, code int) {
+	t.Helper()
 	var out, logs bytes.Buffer
-	err := run(t.Context(), args, deps{stdout: &out, stderr: &logs})
+	err := run(t.Context(), args, deps{stdout: &out, stderr: &logs, firestore: opts})
 	stderr = logs.String()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		stderr += err.Error()
@@ -79,6 +88,17 @@ func TestArguments(t *testing.T) {
 		{[]string{"check", "-max-age", "-5m"}, "rollup check: want a -max-age of more than 0, such as -max-age 5m"},
 		{[]string{"check", "-max-age", "soon"},
 			`rollup check: invalid value "soon" for flag -max-age: parse error`},
+		{[]string{"audit", "now"}, `rollup audit: unexpected argument "now"`},
+		{[]string{"audit", "-timeout", "0s"},
+			"rollup audit: want a -timeout of more than 0, such as -timeout 20s"},
+		{[]string{"-timeout", "1"}, `rollup: invalid value "1" for flag -timeout: parse error`},
+		{[]string{"reshard"}, "rollup reshard: want -shards N, -fold or both"},
+		{[]string{"reshard", "-shards", "0"}, "rollup reshard: want -shards 1 to 1000, got 0"},
+		{[]string{"reshard", "-shards", "1001", "-fold"},
+			"rollup reshard: want -shards 1 to 1000, got 1001"},
+		{[]string{"reshard", "-shards", "ten"},
+			`rollup reshard: invalid value "ten" for flag -shards: parse error`},
+		{[]string{"reshard", "-shards", "3", "7"}, `rollup reshard: unexpected argument "7"`},
 	} {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
 			stdout, stderr, code := invoke(t, tt.args...)
@@ -106,16 +126,6 @@ func TestBadSettings(t *testing.T) {
 	_, stderr, code := invoke(t)
 	if diff := cmp.Diff(want, stderr); diff != "" || code != 2 {
 		t.Errorf("exit code %d, problems (-want +got):\n%s", code, diff)
-	}
-}
-
-func TestUnknownCounter(t *testing.T) {
-	emulatortest.New(t).Setenv()
-	for _, args := range [][]string{{}, {"show"}, {"check", "-max-age", "5m"}, {"audit"}} {
-		stdout, stderr, code := invoke(t, args...)
-		if stderr != `no such counter: "orders-today"` || code != 1 || stdout != "" {
-			t.Errorf("%v: %q and exit code %d", args, stderr, code)
-		}
 	}
 }
 
@@ -162,6 +172,38 @@ func TestCommands(t *testing.T) {
 	if code != 1 || a.OK || a.Drift != 1 || a.Shards[1].Drift != 1 ||
 		stderr != "orders-today has drifted: 12 markers, and the shards sum to 13" {
 		t.Errorf("audit with a shard that was changed: %q, exit code %d, %+v", stderr, code, a)
+	}
+}
+
+// TestReshard goes down from three shards to one, folds, and goes up again.
+func TestReshard(t *testing.T) {
+	client := counted(t, 30)
+	wants := func(want string, args ...string) {
+		t.Helper()
+		stdout, stderr, code := invoke(t, args...)
+		if code != 0 || !strings.HasPrefix(stdout, want) {
+			t.Errorf("%v: exit code %d, %s, and\n%s\nwant\n%s", args, code, stderr, stdout, want)
+		}
+	}
+	wants("orders-today has 1 shard now, and had 3; running workers follow within 30s\n"+
+		"the other shards count on; ", "reshard", "-shards", "1")
+	wants("orders-today has 1 shard already\n", "reshard", "-shards", "1")
+	if v := showJSON(t); v["exact"] != 30.0 || len(v["shards"].([]any)) != 3 {
+		t.Errorf("before the fold: %v", v)
+	}
+	wants("shard 1 folded into 0: ", "reshard", "-fold")
+	wants("folded 0 shards, 0 orders\n", "reshard", "-fold")
+	if v := showJSON(t); v["exact"] != 30.0 || len(v["shards"].([]any)) != 1 {
+		t.Errorf("after the fold: %v", v)
+	}
+	wants(`{"counter":"orders-today","from":1,"to":5,"folded":[]}`, "reshard", "-shards", "5",
+		"-fold", "-json")
+	snaps, err := client.Collection("counters/orders-today/reshards").Documents(t.Context()).GetAll()
+	if err != nil || len(snaps) != 2 {
+		t.Fatalf("%d records, %v, want 2", len(snaps), err)
+	}
+	if by, _ := snaps[0].Data()["by"].(string); !strings.Contains(by, "@") {
+		t.Errorf("recorded as by %q, want who@where", by)
 	}
 }
 
@@ -238,16 +280,26 @@ func TestGolden(t *testing.T) {
 		Shards: []counter.Shard{{Number: 0, Count: 250}, {Number: 1, Count: 1000},
 			{Number: 2, Count: 1}, {Number: 7, Count: 0}},
 	}
-	golden(t, "show-never.txt", func(b *bytes.Buffer) error { return newView(r).write(b) })
+	golden(t, "show-never.txt", func(b *bytes.Buffer) error { return newView(r).write(b, false) })
+	r.Rollup = counter.Rollup{Total: 1200, Today: counter.DayTotal{Day: "2026-11-30", Total: 80},
+		AsOf: noon, At: noon, Shards: 3}
+	golden(t, "show-first.txt", func(b *bytes.Buffer) error { return newView(r).write(b, false) })
 	r.Rollup = counter.Rollup{Total: 1200, Today: counter.DayTotal{Day: "2026-11-30", Total: 80},
 		AsOf: noon.Add(-90 * time.Second), At: noon.Add(-89 * time.Second), LagMs: 60_250,
 		LagEvents: 31, Shards: 3}
-	golden(t, "show.txt", func(b *bytes.Buffer) error { return newView(r).write(b) })
+	golden(t, "show.txt", func(b *bytes.Buffer) error { return newView(r).write(b, false) })
+	golden(t, "show-colors.txt", func(b *bytes.Buffer) error { return newView(r).write(b, true) })
 	golden(t, "show.json", func(b *bytes.Buffer) error { return writeJSON(b, newView(r)) })
 	v := newView(r)
 	v.addLanes(map[int]laneView{0: {Commits: 3}, 1: {Commits: 9, Contended: 1}, 5: {Commits: 1}})
-	golden(t, "show-worker.txt", func(b *bytes.Buffer) error { return v.write(b) })
+	golden(t, "show-worker.txt", func(b *bytes.Buffer) error { return v.write(b, false) })
 	golden(t, "show-worker.json", func(b *bytes.Buffer) error { return writeJSON(b, v) })
+	w := reshardView{Counter: "orders-today", From: 10, To: 3}
+	golden(t, "reshard.txt", func(b *bytes.Buffer) error { return w.write(b) })
+	w = reshardView{Counter: "orders-today", From: 4, To: 3, fold: true,
+		Folded: []counter.Folded{{Shard: 3, Into: 0, Count: 120}, {Shard: 7, Into: 1, Count: 1}}}
+	golden(t, "reshard-fold.txt", func(b *bytes.Buffer) error { return w.write(b) })
+	golden(t, "reshard.json", func(b *bytes.Buffer) error { return writeJSON(b, w) })
 	a := &counter.AuditReport{Counter: "orders-today", ReadTime: noon, Markers: 1249, Count: 1250,
 		Drift: 1, Shards: []counter.AuditShard{{Shard: 0, Markers: 249, Count: 250, Drift: 1},
 			{Shard: 1, Markers: 1000, Count: 1000}},

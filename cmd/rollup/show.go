@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/atlasmart/ordertally/internal/counter"
@@ -69,7 +67,7 @@ func show(ctx context.Context, p *program, asJSON bool, worker string) error {
 	if asJSON {
 		return writeJSON(p.stdout, v)
 	}
-	return v.write(p.stdout)
+	return v.write(p.stdout, paletteOf(p.stdout))
 }
 
 func writeJSON(w io.Writer, v any) error {
@@ -88,64 +86,4 @@ func (v view) addLanes(lanes map[int]laneView) {
 			v.Shards[i].laneView = &lane
 		}
 	}
-}
-
-// write shows the view to people.
-func (v view) write(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "counter\t%s\n", v.Counter)
-	if v.AsOf == nil {
-		fmt.Fprintf(t, "total\tnever rolled up\n")
-	} else {
-		fmt.Fprintf(t, "total\t%d\tas of %s, %s ago\n", v.Total, stamp(*v.AsOf), v.age())
-		fmt.Fprintf(t, "today\t%d\t%s in %s\n", v.Today.Total, v.Today.Day, v.zone)
-		fmt.Fprintf(t, "lag\t%s\t%d orders behind before the last rollup\n",
-			millis(v.LagMs), v.LagEvents)
-	}
-	fmt.Fprintf(t, "exact\t%d\tat %s\n", v.Exact, stamp(v.now))
-	fmt.Fprintf(t, "shards\t%d\t%d with orders\n", v.NumShards, v.used())
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	return v.histogram(w)
-}
-
-func (v view) used() (n int) {
-	for _, s := range v.Shards {
-		if s.Count > 0 {
-			n++
-		}
-	}
-	return n
-}
-
-func (v view) age() string { return millis(*v.AgeMs) }
-
-func millis(ms int64) string { return (time.Duration(ms) * time.Millisecond).String() }
-
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") }
-
-// barWidth is the longest bar of the histogram, in columns.
-const barWidth = 40
-
-// lane is the columns of a shard's lane, if there is one.
-func (s shardView) lane() string {
-	if s.laneView == nil {
-		return ""
-	}
-	return fmt.Sprintf("%d commits\t%d contended\t", s.Commits, s.Contended)
-}
-
-func (v view) histogram(w io.Writer) error {
-	var most int64 = 1
-	for _, s := range v.Shards {
-		most = max(most, s.Count)
-	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	for _, s := range v.Shards {
-		bar := strings.Repeat("█", int(float64(barWidth)*float64(s.Count)/float64(most)))
-		share := 100 * float64(s.Count) / float64(max(1, v.Exact))
-		fmt.Fprintf(t, "%d\t%d\t%.1f %%\t%s  %s\n", s.Shard, s.Count, share, s.lane(), bar)
-	}
-	return t.Flush()
 }

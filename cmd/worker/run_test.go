@@ -120,9 +120,14 @@ func newSite(t *testing.T) *site {
 // work runs a worker until the returned stop is called, which returns run's error.
 func work(t *testing.T) (stop func() error) {
 	t.Helper()
+	return workOn(t, deps{logs: lines{t}})
+}
+
+func workOn(t *testing.T, d deps) (stop func() error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- run(ctx, nil, deps{logs: lines{t}}) }()
+	go func() { done <- run(ctx, nil, d) }()
 	var once sync.Once
 	var err error
 	stop = func() error {

@@ -51,6 +51,6 @@
 //
 // Each shard has one lane, and a lane has at most one commit in flight: what arrives meanwhile is
 // the next group. A group of N orders costs N marker creates and one increment of one shard, and
-// no read. The way of one order is Counter.Add → lane.join → lane.run → committer.commit →
+// no read. The way of one order is Counter.Add → lanes.join → lane.run → committer.commit →
 // fireStore.commit, and back through entry.done.
 package counter

@@ -30,7 +30,7 @@ func ParseLevel(name string) (zapcore.Level, error) {
 // returns, and a sync of a pipe or a terminal only fails.
 func NewLogger(w io.Writer, level zapcore.Level) *zap.Logger {
 	encoder := zapcore.NewJSONEncoder(cloudKeys)
-	if isTerminal(w) {
+	if IsTerminal(w) {
 		encoder = zapcore.NewConsoleEncoder(consoleKeys())
 	}
 	unsynced := zapcore.AddSync(struct{ io.Writer }{w})
@@ -38,7 +38,8 @@ func NewLogger(w io.Writer, level zapcore.Level) *zap.Logger {
 	return zap.New(core, zap.AddCaller(), zap.AddStacktrace(zapcore.DPanicLevel))
 }
 
-func isTerminal(w io.Writer) bool {
+// IsTerminal reports whether w is a terminal, and so read by people.
+func IsTerminal(w io.Writer) bool {
 	f, ok := w.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(int(f.Fd()))
 }
