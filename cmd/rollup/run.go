@@ -195,6 +195,7 @@ func repeat(
 	ctx context.Context, p *program, job *rollup.Job, metrics *telemetry.Metrics,
 ) (err error) {
 	health := &telemetry.Health{}
+	health.Live("rollup", func() error { return job.Live(time.Now()) })
 	health.Ready("rollup", job.Ready)
 	server, err := telemetry.Serve(ctx, p.cfg.Listen, "ROLLUP_LISTEN",
 		telemetry.Handler(health, metrics))

@@ -218,6 +218,12 @@ func (w *worker) health() *telemetry.Health {
 		}
 		return nil
 	})
+	h.Live("subscription", func() error {
+		if c := w.consumer.Load(); c != nil {
+			return c.Live(time.Now())
+		}
+		return nil
+	})
 	h.Ready("counter", func() error {
 		if c := w.counter.Load(); c != nil {
 			return c.Ready()

@@ -47,7 +47,10 @@ type Consumer struct {
 	abandon context.CancelFunc
 	ended   chan struct{} // closed with the last goroutine, which may outlive Run's grace
 
+	hand      *hand
 	receiving atomic.Int64 // UnixNano since when the stream is open; 0: it is not
+	resting   atomic.Int64 // UnixNano since when the loop is between two receives; 0: it is not
+	died      atomic.Bool  // the loop ended, and nobody had asked it to
 	received  atomic.Bool  // a message came through it
 	everHeld  atomic.Bool  // a stream was open once
 	abandoned atomic.Int64 // messages that were nacked for want of time
@@ -55,13 +58,14 @@ type Consumer struct {
 
 // New returns a consumer that hands orders to a. Run starts it, once.
 func New(client *pubsub.Client, a adder, cfg Config) (*Consumer, error) {
-	m, err := newMetrics(cfg.Meter)
+	hand := newHand()
+	m, err := newMetrics(cfg.Meter, hand)
 	if err != nil {
 		return nil, err
 	}
 	c := &Consumer{
 		cfg: cfg, orders: a, decoder: NewDecoder(cfg.Kinds), metrics: m, log: cfg.Log,
-		sub: client.Subscriber(cfg.Subscription), ended: make(chan struct{}),
+		sub: client.Subscriber(cfg.Subscription), ended: make(chan struct{}), hand: hand,
 	}
 	c.sub.ReceiveSettings = receiveSettings(cfg)
 	if cfg.DeadLetterTopic != "" {
@@ -76,7 +80,7 @@ func New(client *pubsub.Client, a adder, cfg Config) (*Consumer, error) {
 // message in hand still has its time.
 func (c *Consumer) handle(_ context.Context, m *pubsub.Message) {
 	c.received.Store(true)
-	c.metrics.inFlight.Add(c.work, 1)
+	c.hand.take(m)
 	r := c.process(m)
 	if r == nacked {
 		if c.work.Err() != nil {
@@ -86,7 +90,7 @@ func (c *Consumer) handle(_ context.Context, m *pubsub.Message) {
 	} else {
 		m.Ack()
 	}
-	c.metrics.inFlight.Add(c.work, -1)
+	c.hand.settle(m)
 	c.metrics.settled(c.work, r, time.Since(m.PublishTime))
 }
 

@@ -44,7 +44,7 @@ func TestConsume_settles(t *testing.T) {
 	if diff := cmp.Diff(want, e.results()); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
 	}
-	inFlight, ok := e.metric("ordertally_in_flight_messages").(metricdata.Sum[int64])
+	inFlight, ok := e.metric("ordertally_in_flight_messages").(metricdata.Gauge[int64])
 	if !ok || inFlight.DataPoints[0].Value != 0 {
 		t.Errorf("in flight after the drain: %+v", inFlight)
 	}
@@ -475,8 +475,8 @@ func (e *edge) stopWithin(d time.Duration) error {
 }
 
 func (e *edge) inFlight() (n int64) {
-	if sum, ok := e.metric("ordertally_in_flight_messages").(metricdata.Sum[int64]); ok {
-		for _, p := range sum.DataPoints {
+	if gauge, ok := e.metric("ordertally_in_flight_messages").(metricdata.Gauge[int64]); ok {
+		for _, p := range gauge.DataPoints {
 			n += p.Value
 		}
 	}
@@ -626,6 +626,51 @@ func TestReady(t *testing.T) {
 		})
 		if e.consumer.Ready(time.Time{}) == nil {
 			t.Error("ready before the stream has held")
+		}
+	})
+}
+
+func TestLive(t *testing.T) {
+	t.Parallel()
+	soon, late := restartMax, time.Hour
+	t.Run("while it receives, and after the drain", func(t *testing.T) {
+		t.Parallel()
+		e := newEdge(t, newLedger()).run()
+		e.eventuallyAcked(e.publishOrder("ord-1"))
+		if err := e.consumer.Live(time.Now().Add(late)); err != nil {
+			t.Errorf("while it receives: %v", err)
+		}
+		e.drained()
+		if err := e.consumer.Live(time.Now().Add(soon)); err != nil {
+			t.Errorf("after the drain: %v", err)
+		}
+	})
+
+	t.Run("between two receives", func(t *testing.T) {
+		t.Parallel()
+		e := newEdge(t, newLedger())
+		e.wire.refuseStreams(status.Error(codes.Unauthenticated, "no token"))
+		e.run()
+		e.eventually("a restart", func() bool { return len(e.restarts()) > 0 })
+		now := time.Now()
+		if err := e.consumer.Live(now.Add(soon)); err != nil {
+			t.Errorf("while it goes round: %v", err)
+		}
+		c := &Consumer{}
+		c.resting.Store(now.UnixNano())
+		const want = "the receive loop has not received for 1h0m0s"
+		if err := c.Live(now.Add(late)); err == nil || err.Error() != want {
+			t.Errorf("after a pause without end: %v, want %s", err, want)
+		}
+	})
+
+	t.Run("when it ended by itself", func(t *testing.T) {
+		t.Parallel()
+		e := newEdge(t, newLedger())
+		e.wire.refuseStreams(status.Error(codes.NotFound, "no subscription"))
+		e.run()
+		if e.wait() == nil || e.consumer.Live(time.Now()) == nil {
+			t.Errorf("Live is %v, want an error", e.consumer.Live(time.Now()))
 		}
 	})
 }

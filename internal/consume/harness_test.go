@@ -263,13 +263,14 @@ func (e *edge) deadLetters() (dead []*pstest.Message) {
 // results returns ordertally_messages by result.
 func (e *edge) results() map[string]int64 { return e.counts("ordertally_messages", "result") }
 
-// counts returns the values of a counter by the values of a label.
+// counts returns the values of a counter other than 0 by the values of a label.
 func (e *edge) counts(name string, label attribute.Key) map[string]int64 {
 	counts := map[string]int64{}
 	if sum, ok := e.metric(name).(metricdata.Sum[int64]); ok {
 		for _, p := range sum.DataPoints {
-			v, _ := p.Attributes.Value(label)
-			counts[v.AsString()] = p.Value
+			if v, _ := p.Attributes.Value(label); p.Value != 0 {
+				counts[v.AsString()] = p.Value
+			}
 		}
 	}
 	return counts

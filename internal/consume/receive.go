@@ -35,6 +35,9 @@ const (
 
 	restartFirst = time.Second
 	restartMax   = time.Minute
+
+	// deadAfter is how long the loop may be between two receives.
+	deadAfter = 2 * restartMax
 )
 
 func receiveSettings(cfg Config) pubsub.ReceiveSettings {
@@ -60,8 +63,10 @@ func (c *Consumer) receive(ctx context.Context) error {
 		start := time.Now()
 		c.received.Store(false)
 		c.receiving.Store(start.UnixNano())
+		c.resting.Store(0)
 		err := c.sub.Receive(ctx, c.handle)
 		held := c.open(time.Now())
+		c.resting.Store(time.Now().UnixNano())
 		c.receiving.Store(0)
 		if ctx.Err() != nil {
 			return nil
@@ -102,6 +107,20 @@ func (c *Consumer) open(now time.Time) bool {
 func (c *Consumer) Ready(now time.Time) error {
 	if !c.open(now) {
 		return fmt.Errorf("no stream of %s is open", c.cfg.Subscription)
+	}
+	return nil
+}
+
+// Live returns an error when the receive loop is dead: it ended though nobody had asked it to, or
+// it does not come back from a pause, which lasts restartMax at most. It is for /livez; Pub/Sub
+// being away is no such error, since the loop then goes round.
+func (c *Consumer) Live(now time.Time) error {
+	if c.died.Load() {
+		return errors.New("the receive loop has ended")
+	}
+	since := c.resting.Load()
+	if idle := now.Sub(time.Unix(0, since)); since != 0 && idle > deadAfter {
+		return fmt.Errorf("the receive loop has not received for %v", idle.Round(time.Second))
 	}
 	return nil
 }

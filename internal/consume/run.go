@@ -20,6 +20,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	go func() {
 		defer close(c.ended)
 		err := c.receive(ctx)
+		c.died.Store(err != nil)
 		c.dead.stop() // a publish may hang like any call: the grace bounds this too
 		done <- err
 	}()

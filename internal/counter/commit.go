@@ -43,7 +43,7 @@ type committer struct {
 
 	dups duplicates
 	pace pace
-	beat atomic.Int64 // UnixNano of the last attempt's end, while a group is in work; else 0
+	beat atomic.Int64 // UnixNano of the last attempt's end, while a group is tried; else 0
 }
 
 // A group is the part of a lane's group that is not settled yet.
@@ -76,6 +76,7 @@ func (c *committer) settle(ctx context.Context, g *group) {
 			g.settleAll(0, ErrClosed)
 			return
 		}
+		c.beat.Store(time.Now().UnixNano())
 		err := c.attempt(ctx, g)
 		c.beat.Store(time.Now().UnixNano())
 		if err == nil || c.consider(ctx, g, err) {
@@ -91,8 +92,10 @@ func (c *committer) settle(ctx context.Context, g *group) {
 	}
 }
 
-// await waits until Firestore may be asked for the group's commit.
+// await waits until Firestore may be asked for the group's commit: under the ramp for as long as
+// all that is in flight takes, which is no sign of a process that is stuck.
 func (c *committer) await(ctx context.Context, g *group) error {
+	c.beat.Store(0)
 	if err := c.pace.wait(ctx); err != nil {
 		return err
 	}

@@ -245,6 +245,22 @@ func TestACommitThatHangsIsGivenUp(t *testing.T) {
 	})
 }
 
+// TestLive_ramp has more in hand than Firestore is to get within a minute.
+func TestLive_ramp(t *testing.T) {
+	ramp := NewRamp(time.Time{})
+	inBubble(t, 1, Options{Ramp: ramp}, func(t *testing.T, b *bench) {
+		for range 100 {
+			ramp.limiter.ReserveN(time.Now(), MaxGroup)
+		}
+		b.add("a")
+		time.Sleep(stuckAfter + 10*time.Second)
+		if err := b.Live(time.Now()); err != nil {
+			t.Errorf("Live while the ramp holds a group back: %v", err)
+		}
+		b.settled(t, map[string][]string{"a": {"counted"}})
+	})
+}
+
 func TestLiveNoticesAStuckLane(t *testing.T) {
 	inBubble(t, 1, Options{}, func(t *testing.T, b *bench) {
 		stuck := make(chan struct{})

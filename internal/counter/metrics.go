@@ -54,9 +54,15 @@ func (m *metrics) lane(counter string, shard, shards int) *laneMetrics {
 		}
 		return metric.WithAttributeSet(attribute.NewSet(labels...))
 	}
-	return &laneMetrics{metrics: m,
+	l := &laneMetrics{metrics: m,
 		ok: outcome("ok"), duplicate: outcome("duplicate"), contended: outcome("contended"),
 		retried: outcome("retried"), failed: outcome("failed")}
+	// Prometheus sees no increase in a series that begins at 1.
+	for _, o := range []metric.MeasurementOption{
+		l.ok, l.duplicate, l.contended, l.retried, l.failed} {
+		m.commits.Add(context.Background(), 0, o)
+	}
+	return l
 }
 
 func (m *laneMetrics) group(ctx context.Context, orders int) { m.orders.Record(ctx, int64(orders)) }

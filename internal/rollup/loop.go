@@ -3,6 +3,7 @@ package rollup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.uber.org/zap"
@@ -11,13 +12,19 @@ import (
 // runTimeout bounds one run: a call that hangs must not keep the next run from its turn.
 const runTimeout = time.Minute
 
+// deadAfter is how long a run may be overdue. It ends within runTimeout, whatever Firestore does:
+// beyond twice that the loop itself is stuck, and only a restart helps.
+const deadAfter = 2 * runTimeout
+
 // Run rolls up at once and then at every tick, until ctx ends. A run that went wrong is logged,
 // and the next one makes up for it.
 func (j *Job) Run(ctx context.Context, every time.Duration) {
+	j.due.Store(time.Now().Add(every + deadAfter).UnixNano())
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for now := time.Now(); ; {
 		j.tick(ctx, now)
+		j.due.Store(time.Now().Add(every + deadAfter).UnixNano())
 		select {
 		case now = <-ticker.C:
 		case <-ctx.Done():
@@ -71,4 +78,15 @@ func (j *Job) Ready() error {
 		return errors.New("no rollup yet")
 	}
 	return j.last
+}
+
+// Live returns an error when the loop is dead: its next run should have ended long ago, if only
+// with an error. It is for /livez; Firestore being down is no such error.
+func (j *Job) Live(now time.Time) error {
+	due := j.due.Load()
+	if late := now.Sub(time.Unix(0, due)); due != 0 && late > 0 {
+		return fmt.Errorf("no rollup has ended for %v longer than the longest one takes",
+			late.Round(time.Second))
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cloud.google.com/go/firestore"
@@ -34,6 +35,8 @@ type Job struct {
 	// What the job wrote last, so that a repeated run need not read the days again.
 	days   map[string]int64
 	daysAt time.Time
+
+	due atomic.Int64 // UnixNano of when the loop's next run has ended at the latest; 0: no loop
 
 	mu   sync.Mutex // guards the outcome of the last run, which another goroutine asks for
 	ran  bool

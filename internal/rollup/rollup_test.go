@@ -4,15 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cloud.google.com/go/firestore"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/atlasmart/ordertally/internal/counter"
 	"github.com/atlasmart/ordertally/internal/emulator/emulatortest"
@@ -330,6 +336,50 @@ func TestRun(t *testing.T) {
 	if err := h.job.Ready(); err != nil {
 		t.Errorf("ready afterwards: %v", err)
 	}
+	if err := h.job.Live(time.Now().Add(runTimeout)); err != nil {
+		t.Errorf("live while a run may still take its time: %v", err)
+	}
+	if err := h.job.Live(time.Now().Add(2 * deadAfter)); err == nil {
+		t.Error("live though no run has ended for long")
+	}
+}
+
+// TestLive_outage wants a loop to be live, and not ready, for as long as Firestore is away.
+func TestLive_outage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn, err := grpc.NewClient("passthrough:///nowhere", grpc.WithContextDialer(
+			func(context.Context, string) (net.Conn, error) { return nil, errors.New("away") }),
+			grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := firestore.NewClient(t.Context(), "p", option.WithGRPCConn(conn))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		j, err := New(client, "orders", zap.NewNop(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Live(time.Now().Add(time.Hour)); err != nil {
+			t.Errorf("before the loop: %v", err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var loop sync.WaitGroup
+		loop.Go(func() { j.Run(ctx, 10*time.Second) })
+		for range 60 {
+			time.Sleep(20 * time.Second)
+			if err := j.Live(time.Now()); err != nil {
+				t.Fatalf("Live: %v", err)
+			}
+		}
+		if j.Ready() == nil {
+			t.Error("ready without Firestore")
+		}
+		stop()
+		loop.Wait()
+	})
 }
 
 func TestFollowing(t *testing.T) {
