@@ -1,5 +1,5 @@
-// Package telemetry is what a program shows of itself: its logs, its metrics, and an HTTP endpoint
-// for probes and scrapes. Nothing in it is global.
+// Package telemetry is what a program shows of itself: its logs, its metrics, its traces, and an
+// HTTP endpoint for probes and scrapes. Nothing in it is global, but for what Signals says.
 package telemetry
 
 import (
@@ -28,14 +28,15 @@ func ParseLevel(name string) (zapcore.Level, error) {
 // NewLogger returns a logger that writes to w, one JSON object a line with Cloud Logging's keys,
 // or lines for people when w is a terminal. It never syncs w: a log line is written when the call
 // returns, and a sync of a pipe or a terminal only fails.
-func NewLogger(w io.Writer, level zapcore.Level) *zap.Logger {
+func NewLogger(w io.Writer, level zapcore.Level, opts ...zap.Option) *zap.Logger {
 	encoder := zapcore.NewJSONEncoder(cloudKeys)
 	if IsTerminal(w) {
 		encoder = zapcore.NewConsoleEncoder(consoleKeys())
 	}
 	unsynced := zapcore.AddSync(struct{ io.Writer }{w})
 	core := zapcore.NewCore(encoder, zapcore.Lock(unsynced), level)
-	return zap.New(core, zap.AddCaller(), zap.AddStacktrace(zapcore.DPanicLevel))
+	return zap.New(core, zap.AddCaller(), zap.AddStacktrace(zapcore.DPanicLevel)).
+		WithOptions(opts...)
 }
 
 // IsTerminal reports whether w is a terminal, and so read by people.
@@ -71,27 +72,30 @@ func encodeTime(t time.Time, enc zapcore.PrimitiveArrayEncoder) {
 	zapcore.RFC3339NanoTimeEncoder(t.UTC(), enc)
 }
 
-// encodeSeverity maps zap's levels to
-// https://cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry#LogSeverity.
 func encodeSeverity(l zapcore.Level, enc zapcore.PrimitiveArrayEncoder) {
+	enc.AppendString(severity(l))
+}
+
+// severity maps zap's levels to
+// https://cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry#LogSeverity.
+func severity(l zapcore.Level) string {
 	switch l {
 	case zapcore.DebugLevel:
-		enc.AppendString("DEBUG")
+		return "DEBUG"
 	case zapcore.InfoLevel:
-		enc.AppendString("INFO")
+		return "INFO"
 	case zapcore.WarnLevel:
-		enc.AppendString("WARNING")
+		return "WARNING"
 	case zapcore.ErrorLevel:
-		enc.AppendString("ERROR")
+		return "ERROR"
 	case zapcore.DPanicLevel:
-		enc.AppendString("CRITICAL")
+		return "CRITICAL"
 	case zapcore.PanicLevel:
-		enc.AppendString("ALERT")
+		return "ALERT"
 	case zapcore.FatalLevel:
-		enc.AppendString("EMERGENCY")
-	default:
-		enc.AppendString("DEFAULT")
+		return "EMERGENCY"
 	}
+	return "DEFAULT"
 }
 
 // encodeCaller writes the object that Cloud Logging wants where the encoder can, as zap's JSON

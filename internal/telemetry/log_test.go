@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
@@ -56,6 +57,48 @@ func TestNewLogger_lines(t *testing.T) {
 			var out bytes.Buffer
 			test.log(NewLogger(&out, zapcore.DebugLevel).WithOptions(zap.WithClock(noon),
 				zap.WithCaller(false), zap.AddStacktrace(zapcore.InvalidLevel)))
+			if diff := cmp.Diff(test.want+"\n", out.String()); diff != "" {
+				t.Errorf("log (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNewLogger_span wants the fields that lead from a line to its trace.
+func TestNewLogger_span(t *testing.T) {
+	span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1, 2, 15: 16},
+		SpanID: trace.SpanID{10, 7: 11}, TraceFlags: trace.FlagsSampled})
+	ctx := trace.ContextWithSpanContext(t.Context(), span)
+	const head = `{"severity":"WARNING","time":"2026-11-30T12:15:00.1203Z","message":"m"`
+	const fields = `"logging.googleapis.com/trace":` +
+		`"projects/p/traces/01020000000000000000000000000010",` +
+		`"logging.googleapis.com/spanId":"0a0000000000000b",` +
+		`"logging.googleapis.com/trace_sampled":true`
+	tests := []struct {
+		name string
+		opts []zap.Option
+		log  func(*zap.Logger)
+		want string
+	}{
+		{"of a line", []zap.Option{InProject("p")}, func(l *zap.Logger) {
+			l.Warn("m", zap.Int("a", 1), Span(ctx), zap.Int("b", 2))
+		}, head + `,"a":1,` + fields + `,"b":2}`},
+		{"of a logger", []zap.Option{InProject("p")}, func(l *zap.Logger) {
+			l.With(Span(ctx)).Warn("m", zap.Int("a", 1))
+		}, head + `,` + fields + `,"a":1}`},
+		{"none", []zap.Option{InProject("p")}, func(l *zap.Logger) {
+			l.Warn("m", Span(t.Context()), zap.Int("a", 1))
+		}, head + `,"a":1}`},
+		{"without a project", nil, func(l *zap.Logger) { l.Warn("m", Span(ctx), zap.Int("a", 1)) },
+			head + `,"a":1}`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var out bytes.Buffer
+			opts := append(test.opts, zap.WithClock(noon), zap.WithCaller(false))
+			log := NewLogger(&out, zapcore.InfoLevel, opts...)
+			log.Debug("below the level", Span(ctx))
+			test.log(log)
 			if diff := cmp.Diff(test.want+"\n", out.String()); diff != "" {
 				t.Errorf("log (-want +got):\n%s", diff)
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"runtime/debug"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -24,8 +23,9 @@ type Metrics struct {
 	provider *sdkmetric.MeterProvider
 }
 
-// NewMetrics returns metrics that hold the Go runtime's, the process's and the build's own.
-func NewMetrics() (*Metrics, error) {
+// NewMetrics returns metrics that hold the Go runtime's, the process's and the build's own. What
+// else reads the instruments is among opts.
+func NewMetrics(opts ...sdkmetric.Option) (*Metrics, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), buildInfo(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -35,7 +35,8 @@ func NewMetrics() (*Metrics, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the Prometheus exporter: %w", err)
 	}
-	return &Metrics{registry, sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter))}, nil
+	opts = append(opts, sdkmetric.WithReader(exporter))
+	return &Metrics{registry, sdkmetric.NewMeterProvider(opts...)}, nil
 }
 
 // Meter makes the instruments of all components.
@@ -59,18 +60,11 @@ func (m *Metrics) Shutdown(ctx context.Context) error {
 
 // buildInfo is always 1; its labels say which build this is, for a graph of a deployment.
 func buildInfo() prometheus.Collector {
-	labels := prometheus.Labels{"version": "unknown", "revision": "unknown", "goversion": "unknown"}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		labels["version"], labels["goversion"] = info.Main.Version, info.GoVersion
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				labels["revision"] = s.Value
-			}
-		}
-	}
+	build := ReadBuild()
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name:        "ordertally_build_info",
-		Help:        "1, with the build in its labels.",
-		ConstLabels: labels,
+		Name: "ordertally_build_info",
+		Help: "1, with the build in its labels.",
+		ConstLabels: prometheus.Labels{"version": build.Version, "revision": build.Revision,
+			"goversion": build.Go},
 	}, func() float64 { return 1 })
 }
