@@ -1,0 +1,62 @@
+package telemetrytest
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// Golden compares the names, types and labels of the metrics in a scrape with a file, one a line,
+// or rewrites the file. The files of both programs are what deploy's test holds the alerts and the
+// dashboard to. What the Go runtime says of itself is left out.
+func Golden(t testing.TB, scrape, path string, update bool) {
+	t.Helper()
+	got := exposed(t, scrape)
+	if update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+func exposed(t testing.TB, scrape string) string {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(scrape))
+	if err != nil {
+		t.Fatalf("reading a scrape: %v", err)
+	}
+	var lines strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(families)) {
+		if strings.HasPrefix(name, "ordertally_") || name == "process_start_time_seconds" {
+			f := families[name]
+			fmt.Fprintf(&lines, "%s %s %s\n", name, strings.ToLower(f.GetType().String()), labels(f))
+		}
+	}
+	return lines.String()
+}
+
+func labels(f *dto.MetricFamily) string {
+	names := map[string]bool{}
+	for _, m := range f.Metric {
+		for _, l := range m.Label {
+			names[l.GetName()] = true
+		}
+	}
+	return "{" + strings.Join(slices.Sorted(maps.Keys(names)), ",") + "}"
+}
