@@ -10,9 +10,11 @@ import (
 
 	"cloud.google.com/go/pubsub/v2"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
 
 	"github.com/atlasmart/ordertally/internal/counter"
+	"github.com/atlasmart/ordertally/internal/telemetry"
 )
 
 // An adder counts an order once, and returns when that is sure. It may be asked for many at once.
@@ -77,11 +79,12 @@ func New(client *pubsub.Client, a adder, cfg Config) (*Consumer, error) {
 
 // handle settles one message: exactly once, on every path. It works on the consumer's own
 // context: the callback's is cancelled at the first sign of a shutdown, when the commit of a
-// message in hand still has its time.
-func (c *Consumer) handle(_ context.Context, m *pubsub.Message) {
+// message in hand still has its time. Of the callback's only the span is used.
+func (c *Consumer) handle(callback context.Context, m *pubsub.Message) {
 	c.received.Store(true)
+	ctx := trace.ContextWithSpanContext(c.work, trace.SpanContextFromContext(callback))
 	c.hand.take(m)
-	r := c.process(m)
+	r := c.process(ctx, m)
 	if r == nacked {
 		if c.work.Err() != nil {
 			c.abandoned.Add(1)
@@ -96,11 +99,12 @@ func (c *Consumer) handle(_ context.Context, m *pubsub.Message) {
 
 // process decides what becomes of a message. A panic is a fault of ours: the message comes again,
 // and the others go on.
-func (c *Consumer) process(m *pubsub.Message) (r result) {
+func (c *Consumer) process(ctx context.Context, m *pubsub.Message) (r result) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.log.Error("handling a message panicked", zap.Any("panic", p),
-				zap.String("messageId", m.ID), zap.ByteString("stack", debug.Stack()))
+				zap.String("messageId", m.ID), zap.ByteString("stack", debug.Stack()),
+				telemetry.Span(ctx))
 			r = nacked
 		}
 	}()
@@ -110,17 +114,18 @@ func (c *Consumer) process(m *pubsub.Message) (r result) {
 		return ignored
 	}
 	if bad, ok := errors.AsType[*InvalidError](err); ok {
-		return c.reject(m, bad.Reason)
+		return c.reject(ctx, m, bad.Reason)
 	}
-	outcome, err := c.orders.Add(c.work, order)
+	outcome, err := c.orders.Add(ctx, order)
 	if bad, ok := errors.AsType[*counter.RefusedError](err); ok {
-		c.log.Error("Firestore refuses an order", zap.Error(err), zap.String("messageId", m.ID))
-		return c.reject(m, fmt.Sprintf("Firestore refuses the order: %v", bad.Unwrap()))
+		c.log.Error("Firestore refuses an order", zap.Error(err), zap.String("messageId", m.ID),
+			telemetry.Span(ctx))
+		return c.reject(ctx, m, fmt.Sprintf("Firestore refuses the order: %v", bad.Unwrap()))
 	}
 	if err != nil {
 		if c.work.Err() == nil {
 			c.log.Error("order not counted, message nacked", zap.Error(err),
-				zap.String("messageId", m.ID))
+				zap.String("messageId", m.ID), telemetry.Span(ctx))
 		}
 		return nacked
 	}
@@ -135,18 +140,18 @@ func (c *Consumer) process(m *pubsub.Message) (r result) {
 
 // reject sends a message to the dead letters, or gives it back to the subscription, whose own
 // dead-letter policy then moves it. It is never dropped.
-func (c *Consumer) reject(m *pubsub.Message, reason string) result {
+func (c *Consumer) reject(ctx context.Context, m *pubsub.Message, reason string) result {
 	if c.dead == nil {
 		c.log.Warn("invalid message nacked", zap.String("reason", reason),
-			zap.String("messageId", m.ID))
+			zap.String("messageId", m.ID), telemetry.Span(ctx))
 		return nacked
 	}
-	if err := c.dead.publish(c.work, m, reason); err != nil {
+	if err := c.dead.publish(ctx, m, reason); err != nil {
 		c.log.Error("dead letter not published, message nacked", zap.Error(err),
-			zap.String("messageId", m.ID))
+			zap.String("messageId", m.ID), telemetry.Span(ctx))
 		return nacked
 	}
 	c.log.Warn("message dead-lettered", zap.String("reason", reason),
-		zap.String("messageId", m.ID))
+		zap.String("messageId", m.ID), telemetry.Span(ctx))
 	return deadLettered
 }

@@ -9,6 +9,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 	"google.golang.org/grpc/codes"
+
+	"github.com/atlasmart/ordertally/internal/telemetry"
 )
 
 // A result is how a message was settled.
@@ -34,6 +36,7 @@ type metrics struct {
 	restarts metric.Int64Counter
 
 	byResult [len(resultNames)]metric.MeasurementOption
+	windows  [len(resultNames)]telemetry.Window // for Status
 }
 
 func newMetrics(m metric.Meter, h *hand) (*metrics, error) {
@@ -86,6 +89,7 @@ func (m *metrics) begin() {
 
 func (m *metrics) settled(ctx context.Context, r result, age time.Duration) {
 	m.messages.Add(ctx, 1, m.byResult[r])
+	m.windows[r].Add(time.Now(), 1)
 	if r == counted {
 		m.age.Record(ctx, age.Seconds())
 	}

@@ -6,7 +6,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
+
+	"github.com/atlasmart/ordertally/internal/telemetry"
 )
 
 // commitTimeout bounds one attempt. The client retries some codes by itself until the deadline,
@@ -41,6 +44,8 @@ type committer struct {
 
 	ramp *Ramp // shared by all lanes; nil: none
 
+	progress progress
+
 	dups duplicates
 	pace pace
 	beat atomic.Int64 // UnixNano of the last attempt's end, while a group is tried; else 0
@@ -60,6 +65,8 @@ type group struct {
 // for as long as it takes, since the markers make every repetition safe.
 func (c *committer) commit(ctx context.Context, shard int, entries []*entry) {
 	c.metrics.group(ctx, len(entries))
+	c.progress.begin(len(entries))
+	defer func() { c.progress.end(time.Now(), len(entries)) }()
 	c.beat.Store(time.Now().UnixNano())
 	defer c.beat.Store(0)
 	g := &group{
@@ -123,6 +130,8 @@ func (c *committer) attempt(ctx context.Context, g *group) error {
 		return err
 	}
 	c.pace.succeeded()
+	c.progress.paced(c.pace.rate)
+	c.progress.committed.Store(time.Now().UnixNano())
 	c.health.recovered()
 	c.memory.add(g.ids()...)
 	g.settleAll(Counted, nil)
@@ -147,10 +156,12 @@ func (c *committer) consider(ctx context.Context, g *group, err error) (again bo
 		c.health.troubled(err)
 	case contended:
 		c.pace.contended()
+		c.progress.paced(c.pace.rate)
 	}
+	trace.SpanFromContext(ctx).RecordError(err)
 	if ctx.Err() == nil {
 		c.log.Warn("commit attempt went wrong, and is repeated", zap.Error(err),
-			zap.Int("shard", g.shard), zap.Int("orders", len(g.entries)))
+			zap.Int("shard", g.shard), zap.Int("orders", len(g.entries)), telemetry.Span(ctx))
 	}
 	return false
 }

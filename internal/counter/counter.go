@@ -13,6 +13,8 @@ import (
 	"cloud.google.com/go/firestore"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/trace"
+	nooptrace "go.opentelemetry.io/otel/trace/noop"
 	"go.uber.org/zap"
 )
 
@@ -45,6 +47,7 @@ type Options struct {
 	Ramp      *Ramp         // limits the orders of a collection that is new; nil: no limit
 	Log       *zap.Logger   // nil: silent
 	Meter     metric.Meter  // nil: none
+	Tracer    trace.Tracer  // nil: none
 }
 
 // A Counter counts orders into the shards of one counter. Its methods may be called at once.
@@ -54,6 +57,7 @@ type Counter struct {
 	lanes  *lanes
 	memory *memory
 	health *health
+	rates  *groupRates
 	log    *zap.Logger
 
 	stop context.CancelFunc
@@ -76,18 +80,23 @@ func start(s store, name string, def Definition, opts Options) (*Counter, error)
 	if opts.Meter == nil {
 		opts.Meter = noop.Meter{}
 	}
+	if opts.Tracer == nil {
+		opts.Tracer = nooptrace.Tracer{}
+	}
 	m, err := newMetrics(opts.Meter)
 	if err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Counter{name: name, def: def, memory: newMemory(memoryCap), health: &health{},
-		log: opts.Log, stop: stop}
+		rates: &groupRates{}, log: opts.Log, stop: stop}
 	nonce := nonces()
 	c.lanes = newLanes(func(shard, live int) *lane {
 		l := newLane(shard, opts.GroupMax, opts.Linger, &committer{
 			store: s, nonce: nonce, memory: c.memory, health: c.health,
-			metrics: m.lane(name, shard, live), ramp: opts.Ramp, log: opts.Log})
+			metrics: m.lane(name, shard, live), ramp: opts.Ramp, log: opts.Log,
+			progress: progress{rates: c.rates}})
+		l.tracer = newTracer(opts.Tracer, name, shard)
 		c.done.Go(func() { l.run(ctx, c.lanes.forget) })
 		return l
 	})
@@ -109,7 +118,7 @@ func (c *Counter) Add(ctx context.Context, o Order) (Outcome, error) {
 	}
 	e := &entry{id: id, order: o, day: Day(o.AcceptedAt, c.def.Location),
 		done: make(chan struct{})}
-	e, first := c.lanes.join(e)
+	e, first := c.lanes.join(ctx, e)
 	select {
 	case <-e.done:
 	case <-ctx.Done():

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // ErrClosed means that the counter was closed before the order's commit was known: the order may
@@ -16,6 +18,8 @@ type entry struct {
 	id    EventID
 	order Order
 	day   string
+
+	messages []trace.SpanContext // of the copies, where they are traced; guarded by lanes.mu
 
 	done    chan struct{}
 	outcome Outcome
@@ -35,6 +39,7 @@ type lane struct {
 	max       int           // events in a group
 	linger    time.Duration // how long the first event of a group waits for company
 	committer *committer    // takes its groups to the store
+	tracer    tracer
 
 	wake chan struct{} // something is pending; buffered 1
 	full chan struct{} // a whole group is pending; buffered 1
@@ -77,16 +82,18 @@ func (l *lane) empty() []*entry {
 }
 
 // run commits groups until ctx ends; what is left then is settled with ErrClosed. It calls settled
-// with each group that is.
-func (l *lane) run(ctx context.Context, settled func(group []*entry)) {
+// with each group that is, and the span of its commit.
+func (l *lane) run(ctx context.Context, settled func([]*entry, trace.Span)) {
 	for {
 		group := l.next(ctx)
 		if group == nil {
 			l.close()
 			return
 		}
-		l.committer.commit(ctx, l.shard, group)
-		settled(group)
+		work, span := l.tracer.start(ctx, len(group))
+		l.committer.commit(work, l.shard, group)
+		settled(group, span)
+		span.End()
 	}
 }
 
@@ -133,6 +140,13 @@ func (l *lane) take() []*entry {
 	l.pending = l.pending[n:]
 	drain(l.full)
 	return group
+}
+
+// waiting returns how many events wait for the next group.
+func (l *lane) waiting() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.pending)
 }
 
 func (l *lane) close() {

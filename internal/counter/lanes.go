@@ -1,8 +1,11 @@
 package counter
 
 import (
+	"context"
 	"slices"
 	"sync"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // lanes are the lanes of one counter, and what is on its way through them. How many take orders
@@ -45,26 +48,29 @@ func (ls *lanes) reshape(live int) {
 func (ls *lanes) of(e *entry) *lane { return ls.all[e.id.Shard(ls.live)] }
 
 // join adds the event to the next group of its lane, or to its copy that is already on the way:
-// first tells which. It never blocks.
-func (ls *lanes) join(e *entry) (joined *entry, first bool) {
+// first tells which. It never blocks. The span in ctx, if any, is the message's.
+func (ls *lanes) join(ctx context.Context, e *entry) (joined *entry, first bool) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	if twin, ok := ls.byID[e.id]; ok {
+		twin.link(ctx)
 		return twin, false
 	}
+	e.link(ctx)
 	ls.byID[e.id] = e
 	ls.of(e).push(e)
 	return e, true
 }
 
 // forget lets go of a group whose events are settled: a later copy is a new event, and meets the
-// memory or the marker.
-func (ls *lanes) forget(group []*entry) {
+// memory or the marker. The group's span gets the messages that were settled with it.
+func (ls *lanes) forget(group []*entry, span trace.Span) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	for _, e := range group {
 		delete(ls.byID, e.id)
 	}
+	linkTo(span, group)
 }
 
 // shards is how many lanes take orders.
