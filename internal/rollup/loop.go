@@ -36,11 +36,12 @@ func (j *Job) Run(ctx context.Context, every time.Duration) {
 func (j *Job) tick(ctx context.Context, now time.Time) {
 	run, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
+	start := time.Now()
 	res, err := j.RunOnce(run, now)
 	if ctx.Err() != nil {
 		return // the program ends, and what that broke is no failure
 	}
-	j.note(err)
+	j.note(res, now, time.Since(start), err)
 	if err != nil {
 		j.log.Error("rollup failed", zap.Error(err))
 		return
@@ -63,21 +64,42 @@ func (r Result) Fields() []zap.Field {
 	}
 }
 
-// note keeps the last run's outcome for Ready.
-func (j *Job) note(err error) {
+// A Status is what the loop did, for people.
+type Status struct {
+	Runs, Failures int64
+	Success        time.Time // of the last run that succeeded; zero: none yet
+	Took           time.Duration
+	Result         Result
+}
+
+// note keeps the last run's outcome for Ready and Status.
+func (j *Job) note(res Result, now time.Time, took time.Duration, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.last, j.ran = err, true
+	j.status.Runs++
+	j.last = err
+	if err != nil {
+		j.status.Failures++
+		return
+	}
+	j.status.Success, j.status.Took, j.status.Result = now, took, res
 }
 
 // Ready returns why the last run of the loop did not succeed, or nil: for /readyz.
 func (j *Job) Ready() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if !j.ran {
+	if j.status.Runs == 0 {
 		return errors.New("no rollup yet")
 	}
 	return j.last
+}
+
+// Status returns what the loop did until now.
+func (j *Job) Status() Status {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.status
 }
 
 // Live returns an error when the loop is dead: its next run should have ended long ago, if only

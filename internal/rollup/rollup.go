@@ -38,9 +38,9 @@ type Job struct {
 
 	due atomic.Int64 // UnixNano of when the loop's next run has ended at the latest; 0: no loop
 
-	mu   sync.Mutex // guards the outcome of the last run, which another goroutine asks for
-	ran  bool
-	last error
+	mu     sync.Mutex // guards the outcome of the loop's runs, which other goroutines ask for
+	status Status
+	last   error // of the last run
 }
 
 // New returns the job of the named counter.

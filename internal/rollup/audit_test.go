@@ -1,0 +1,93 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.uber.org/zap/zaptest"
+
+	"github.com/atlasmart/ordertally/internal/counter"
+)
+
+func TestDriftOf(t *testing.T) {
+	shard, day := counter.AuditShard{Drift: 2}, counter.AuditDay{Drift: -5}
+	for _, tt := range []struct {
+		name   string
+		report counter.AuditReport
+		want   int64
+	}{
+		{"none", counter.AuditReport{OK: true, Shards: []counter.AuditShard{{}}}, 0},
+		{"too few in the whole", counter.AuditReport{Drift: -3}, 3},
+		{"that cancels out", counter.AuditReport{Shards: []counter.AuditShard{shard, {Drift: -2}}}, 4},
+		{"of a day", counter.AuditReport{Drift: 1, Shards: []counter.AuditShard{shard},
+			Days: []counter.AuditDay{day}}, 5},
+	} {
+		if got := driftOf(&tt.report); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestAuditor_Run lets an audit find nothing, fail, and find a drift.
+func TestAuditor_Run(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader := sdkmetric.NewManualReader()
+		a, err := NewAuditor(nil, "orders", zaptest.NewLogger(t),
+			sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter("test"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		reports := []*counter.AuditReport{{OK: true}, nil, {Drift: 7}}
+		a.audit = func(context.Context) (*counter.AuditReport, error) {
+			r := reports[0]
+			if reports = reports[1:]; r == nil {
+				return nil, errors.New("away")
+			}
+			return r, nil
+		}
+		start := time.Now()
+		want := func(drift int64, success time.Time) {
+			t.Helper()
+			synctest.Wait()
+			gotDrift := gauge[int64](t, reader, "ordertally_audit_drift_orders")
+			got := gauge[float64](t, reader, "ordertally_audit_last_success_timestamp")
+			if gotDrift != drift || got != float64(success.Unix()) {
+				t.Errorf("drift %d at %v, want %d at %v", gotDrift, got, drift, success.Unix())
+			}
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var loop sync.WaitGroup
+		loop.Go(func() { a.Run(ctx, time.Hour) })
+		want(0, start)
+		time.Sleep(time.Hour)
+		want(0, start) // the failure says nothing
+		time.Sleep(time.Hour)
+		want(7, start.Add(2*time.Hour))
+		if a.Last().Drift != 7 {
+			t.Errorf("last report %+v", a.Last())
+		}
+		stop()
+		loop.Wait()
+	})
+}
+
+func gauge[N int64 | float64](t *testing.T, r sdkmetric.Reader, name string) N {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	if err := r.Collect(t.Context(), &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all.ScopeMetrics[0].Metrics {
+		if g, ok := m.Data.(metricdata.Gauge[N]); ok && m.Name == name {
+			return g.DataPoints[0].Value
+		}
+	}
+	t.Fatalf("no %s", name)
+	return 0
+}
