@@ -137,8 +137,9 @@ rollup reshard -fold       move what shards beyond that number have counted into
 
 Each gives up after %v, or -timeout D; of a rollup that repeats, each run after a minute.
 
-Settings: GOOGLE_CLOUD_PROJECT, FIRESTORE_DATABASE, ROLLUP_COUNTER, ROLLUP_EVERY, ROLLUP_LISTEN,
-ROLLUP_LOG_LEVEL. Exit codes: 0 done; 1 failed, stale or drifted; 2 bad settings or arguments.
+Settings: GOOGLE_CLOUD_PROJECT, FIRESTORE_DATABASE, ROLLUP_COUNTER, ROLLUP_EVERY,
+ROLLUP_AUDIT_EVERY, ROLLUP_LISTEN, ROLLUP_LOG_LEVEL. Exit codes: 0 done; 1 failed, stale or
+drifted; 2 bad settings or arguments.
 `, commandTimeout)
 }
 
@@ -165,12 +166,15 @@ func firestoreName() string {
 
 // rollUp rolls up once, or repeats.
 func rollUp(ctx context.Context, p *program, timeout time.Duration) error {
-	log := telemetry.NewLogger(p.stderr, p.cfg.level)
-	metrics, err := telemetry.NewMetrics()
+	recent := &telemetry.Recent{}
+	log := telemetry.NewLogger(p.stderr, p.cfg.level, telemetry.InProject(p.cfg.cloud.Project),
+		recent.Option())
+	signals, err := p.cfg.export.Open(ctx, "rollup", log)
 	if err != nil {
 		return err
 	}
-	job, err := rollup.New(p.client, p.cfg.Counter, log, metrics.Meter())
+	defer signals.Close(log)
+	job, err := rollup.New(p.client, p.cfg.Counter, log, signals.Meter())
 	if err != nil {
 		return err
 	}
@@ -179,7 +183,7 @@ func rollUp(ctx context.Context, p *program, timeout time.Duration) error {
 			return once(ctx, job, log)
 		})(ctx, p)
 	}
-	return repeat(ctx, p, job, metrics)
+	return (&loop{program: p, started: time.Now(), job: job, log: log, recent: recent}).run(ctx, signals)
 }
 
 func once(ctx context.Context, job *rollup.Job, log *zap.Logger) error {
@@ -188,21 +192,5 @@ func once(ctx context.Context, job *rollup.Job, log *zap.Logger) error {
 		return err
 	}
 	log.Info("rolled up", res.Fields()...)
-	return nil
-}
-
-func repeat(
-	ctx context.Context, p *program, job *rollup.Job, metrics *telemetry.Metrics,
-) (err error) {
-	health := &telemetry.Health{}
-	health.Live("rollup", func() error { return job.Live(time.Now()) })
-	health.Ready("rollup", job.Ready)
-	server, err := telemetry.Serve(ctx, p.cfg.Listen, "ROLLUP_LISTEN",
-		telemetry.Handler(health, metrics))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, server.Close()) }()
-	job.Run(ctx, p.cfg.Every)
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -22,6 +24,7 @@ import (
 	"github.com/atlasmart/ordertally/internal/counter"
 	"github.com/atlasmart/ordertally/internal/emulator/emulatortest"
 	"github.com/atlasmart/ordertally/internal/settings"
+	"github.com/atlasmart/ordertally/internal/telemetry/telemetrytest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -118,14 +121,27 @@ func TestBadSettings(t *testing.T) {
 	t.Setenv("ROLLUP_COUNTER", "..")
 	t.Setenv("ROLLUP_EVERY", "10ms")
 	t.Setenv("ROLLUP_EVER", "1m")
+	t.Setenv("ROLLUP_AUDIT_EVERY", "1s")
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "udp")
 	want := "GOOGLE_CLOUD_PROJECT is set but empty\n" +
 		`ROLLUP_COUNTER: ".." is not a counter name: want 1 to 128 of A-Z a-z 0-9 . _ - ` +
 		"other than . or .. or __…__\n" +
 		"ROLLUP_EVERY: want 0 or at least 1s, got 10ms\n" +
+		"ROLLUP_AUDIT_EVERY: want 0 or at least 1m0s, got 1s\n" +
+		"OTEL_EXPORTER_OTLP_PROTOCOL: \"udp\" is none of grpc, http/protobuf\n" +
 		"ROLLUP_EVER is unknown (did you mean ROLLUP_EVERY?)"
 	_, stderr, code := invoke(t)
 	if diff := cmp.Diff(want, stderr); diff != "" || code != 2 {
 		t.Errorf("exit code %d, problems (-want +got):\n%s", code, diff)
+	}
+}
+
+func TestAuditsWithoutALoop(t *testing.T) {
+	t.Setenv("GOOGLE_CLOUD_PROJECT", "p")
+	t.Setenv("ROLLUP_AUDIT_EVERY", "1h")
+	const want = "ROLLUP_AUDIT_EVERY: audits only a rollup that repeats: set ROLLUP_EVERY too"
+	if _, stderr, code := invoke(t); stderr != want || code != 2 {
+		t.Errorf("%q and exit code %d, want %q and 2", stderr, code, want)
 	}
 }
 
@@ -248,7 +264,9 @@ func showJSON(t *testing.T) map[string]any {
 func TestRepeat(t *testing.T) {
 	client := counted(t, 5)
 	t.Setenv("ROLLUP_EVERY", "1s")
-	t.Setenv("ROLLUP_LISTEN", "127.0.0.1:0")
+	t.Setenv("ROLLUP_AUDIT_EVERY", "1m")
+	addr := freeAddr(t)
+	t.Setenv("ROLLUP_LISTEN", addr)
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
 	defer stop()
 	done := make(chan error, 1)
@@ -265,10 +283,61 @@ func TestRepeat(t *testing.T) {
 			seen[at] = true
 		}
 	}
+	wantShown(t, ctx, addr)
 	stop()
 	if err := <-done; err != nil {
 		t.Errorf("stopped with %v, want nil", err)
 	}
+}
+
+// wantShown wants a rollup to tell of itself what there is to tell, once it has audited too.
+func wantShown(t *testing.T, ctx context.Context, addr string) {
+	t.Helper()
+	var metrics string
+	for !strings.Contains(metrics, "\nordertally_audit_drift_orders 0\n") {
+		if ctx.Err() != nil {
+			t.Fatalf("no audit in:\n%s", metrics)
+		}
+		time.Sleep(20 * time.Millisecond)
+		metrics = get(t, addr, "/metrics")
+	}
+	telemetrytest.Golden(t, metrics, "testdata/metrics.txt", *update)
+	page := get(t, addr, "/statusz")
+	for _, want := range []string{`<b class="good">live</b>`, `<b class="good">ready</b>`,
+		"<dt>total</dt><dd>5, as of ", "<dt>last audit</dt><dd>5 markers, and the shards sum to 5, at ",
+		"<dt>ROLLUP_EVERY</dt><dd>1s</dd>", "0 of them failed"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in the page:\n%s", want, page)
+		}
+	}
+	if got := get(t, addr, "/livez"); got != "ok\n" {
+		t.Errorf("/livez: %s", got)
+	}
+}
+
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func get(t *testing.T, addr, path string) string {
+	t.Helper()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := client.Get("http://" + addr + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
 }
 
 func TestGolden(t *testing.T) {

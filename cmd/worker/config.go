@@ -51,12 +51,13 @@ type config struct {
 	// ShutdownGrace is from SIGTERM until everything is settled or nacked: below the platform's
 	// own (10 s on Cloud Run, 30 s on Kubernetes).
 	ShutdownGrace time.Duration `envconfig:"SHUTDOWN_GRACE" default:"7s" min:"500ms" max:"10m"`
-	// Listen is where /livez, /readyz and /metrics are served. Empty: nowhere.
+	// Listen is where /livez, /readyz, /metrics and /statusz are served. Empty: nowhere.
 	Listen string `envconfig:"LISTEN" default:":8080" empty:"true"`
 	// LogLevel is debug, info, warn or error.
 	LogLevel string `envconfig:"LOG_LEVEL" default:"info"`
 
 	cloud        settings.Cloud
+	export       telemetry.Export
 	location     *time.Location
 	level        zapcore.Level
 	subscription string // full name
@@ -69,6 +70,7 @@ func load() (*config, error) {
 	if err := settings.Load(
 		settings.Spec{Into: &cfg.cloud},
 		settings.Spec{Prefix: "WORKER", Into: cfg},
+		settings.Spec{Into: &cfg.export},
 	); err != nil {
 		return nil, err
 	}

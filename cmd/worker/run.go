@@ -19,6 +19,7 @@ import (
 	"github.com/atlasmart/ordertally/internal/consume"
 	"github.com/atlasmart/ordertally/internal/counter"
 	"github.com/atlasmart/ordertally/internal/settings"
+	"github.com/atlasmart/ordertally/internal/statusz"
 	"github.com/atlasmart/ordertally/internal/telemetry"
 )
 
@@ -46,12 +47,15 @@ func run(ctx context.Context, args []string, d deps) error {
 	if err != nil {
 		return err
 	}
-	log := telemetry.NewLogger(d.logs, cfg.level)
+	w := &worker{cfg: cfg, started: time.Now(), recent: &telemetry.Recent{},
+		follow: cmp.Or(d.follow, counter.FollowEvery)}
+	log := telemetry.NewLogger(d.logs, cfg.level, telemetry.InProject(cfg.cloud.Project),
+		w.recent.Option())
+	w.log, w.health = log, w.checks()
 	defer zap.RedirectStdLog(log)()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	w := &worker{cfg: cfg, log: log, follow: cmp.Or(d.follow, counter.FollowEvery)}
 	err = w.run(ctx, d)
 	if ctx.Err() != nil && w.consumer.Load() == nil {
 		log.Info("stopped before it had started", zap.NamedError("problem", err))
@@ -63,24 +67,30 @@ func run(ctx context.Context, args []string, d deps) error {
 // A worker is the program's parts and what its probes ask for.
 type worker struct {
 	cfg      *config
+	started  time.Time
 	log      *zap.Logger
 	follow   time.Duration
+	recent   *telemetry.Recent // of log
+	health   *telemetry.Health
+	signals  *telemetry.Signals
 	counter  atomic.Pointer[counter.Counter] // nil: not known yet
 	consumer atomic.Pointer[consume.Consumer]
 }
 
 func (w *worker) run(ctx context.Context, d deps) (err error) {
-	metrics, err := telemetry.NewMetrics()
+	w.signals, err = w.cfg.export.Open(ctx, "worker", w.log)
 	if err != nil {
 		return err
 	}
+	defer func() { w.signals.Close(w.log) }()
 	server, err := telemetry.Serve(ctx, w.cfg.Listen, "WORKER_LISTEN",
-		telemetry.Handler(w.health(), metrics))
+		telemetry.Handler(w.health, w.signals.Metrics, statusz.Handler(w.status)))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	messages, err := pubsub.NewClient(ctx, w.cfg.cloud.Project, d.pubsub...)
+	messages, err := pubsub.NewClientWithConfig(ctx, w.cfg.cloud.Project,
+		&pubsub.ClientConfig{EnableOpenTelemetryTracing: w.cfg.export.Tracing()}, d.pubsub...)
 	if err != nil {
 		return fmt.Errorf("connecting to Pub/Sub: %w", err)
 	}
@@ -91,22 +101,21 @@ func (w *worker) run(ctx context.Context, d deps) (err error) {
 		return fmt.Errorf("connecting to Firestore: %w", err)
 	}
 	defer func() { err = errors.Join(err, documents.Close()) }()
-	return w.consume(ctx, messages, documents, metrics)
+	return w.consume(ctx, messages, documents)
 }
 
 // consume opens the counter and counts messages into it until ctx ends and they are drained.
 func (w *worker) consume(
 	ctx context.Context, messages *pubsub.Client, documents *firestore.Client,
-	metrics *telemetry.Metrics,
 ) error {
 	w.log.Info("looking for the subscription and the counter",
 		zap.String("subscription", w.cfg.subscription), zap.String("counter", w.cfg.Counter),
 		zap.String("project", w.cfg.cloud.Project), zap.String("database", w.cfg.cloud.Database))
-	edge := w.edge(metrics)
+	edge := w.edge()
 	if err := consume.Check(ctx, messages, edge, w.cfg.MarkerTTL); err != nil {
 		return err
 	}
-	orders, err := w.open(ctx, documents, metrics)
+	orders, err := w.open(ctx, documents)
 	if err != nil {
 		return err
 	}
@@ -127,7 +136,7 @@ func (w *worker) consume(
 }
 
 // edge is what the consumer is to do.
-func (w *worker) edge(metrics *telemetry.Metrics) consume.Config {
+func (w *worker) edge() consume.Config {
 	return consume.Config{
 		Subscription:    w.cfg.subscription,
 		DeadLetterTopic: w.cfg.deadLetters,
@@ -136,13 +145,13 @@ func (w *worker) edge(metrics *telemetry.Metrics) consume.Config {
 		Streams:         w.cfg.Streams,
 		Grace:           w.cfg.ShutdownGrace,
 		Log:             w.log,
-		Meter:           metrics.Meter(),
+		Meter:           w.signals.Meter(),
 	}
 }
 
 // open starts the counter by its document, which it creates where it is missing.
 func (w *worker) open(
-	ctx context.Context, documents *firestore.Client, metrics *telemetry.Metrics,
+	ctx context.Context, documents *firestore.Client,
 ) (*counter.Counter, error) {
 	def, err := w.define(ctx, documents)
 	if err != nil {
@@ -159,7 +168,8 @@ func (w *worker) open(
 		Follow:    w.follow,
 		Ramp:      ramp,
 		Log:       w.log,
-		Meter:     metrics.Meter(),
+		Meter:     w.signals.Meter(),
+		Tracer:    w.signals.Tracer(),
 	})
 }
 
@@ -209,8 +219,8 @@ func (w *worker) ramp(ctx context.Context, documents *firestore.Client) (*counte
 	return ramp, nil
 }
 
-// health tells the probes what the parts know.
-func (w *worker) health() *telemetry.Health {
+// checks tell the probes what the parts know.
+func (w *worker) checks() *telemetry.Health {
 	h := &telemetry.Health{}
 	h.Live("counter", func() error {
 		if c := w.counter.Load(); c != nil {

@@ -34,14 +34,14 @@ func (h *Health) add(to *[]check, name string, fn func() error) {
 	*to = append(*to, check{name, fn})
 }
 
+// Problems returns a line for each check that fails: of those for /livez, and for /readyz.
+func (h *Health) Problems() (live, ready string) { return h.run(&h.live), h.run(&h.ready) }
+
 // report answers with 200 and "ok", or with 503 and a line for each check that fails.
 func (h *Health) report(of *[]check) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
-		h.mu.Lock()
-		checks := slices.Clone(*of)
-		h.mu.Unlock()
 		status, body := http.StatusOK, "ok\n"
-		if failing := run(checks); failing != "" {
+		if failing := h.run(of); failing != "" {
 			status, body = http.StatusServiceUnavailable, failing
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -51,7 +51,10 @@ func (h *Health) report(of *[]check) http.HandlerFunc {
 	}
 }
 
-func run(checks []check) string {
+func (h *Health) run(of *[]check) string {
+	h.mu.Lock()
+	checks := slices.Clone(*of)
+	h.mu.Unlock()
 	var lines strings.Builder
 	for _, c := range checks {
 		if err := c.fn(); err != nil {

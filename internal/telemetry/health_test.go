@@ -17,7 +17,7 @@ type answer struct {
 func ask(t *testing.T, h *Health, path string) answer {
 	t.Helper()
 	w := httptest.NewRecorder()
-	Handler(h, newMetrics(t)).ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+	Handler(h, newMetrics(t), page).ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 	if got := w.Header().Get("Content-Type"); got != "text/plain; charset=utf-8" {
 		t.Errorf("Content-Type of %s = %q", path, got)
 	}

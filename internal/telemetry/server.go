@@ -19,12 +19,13 @@ const (
 	idleTimeout   = 2 * time.Minute
 )
 
-// Handler serves /livez, /readyz and /metrics.
-func Handler(h *Health, m *Metrics) http.Handler {
+// Handler serves /livez, /readyz, /metrics and /statusz.
+func Handler(h *Health, m *Metrics, status http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", h.report(&h.live))
 	mux.HandleFunc("GET /readyz", h.report(&h.ready))
 	mux.Handle("GET /metrics", m.Handler())
+	mux.Handle("GET /statusz", status)
 	return mux
 }
 

@@ -38,10 +38,15 @@ func serve(t *testing.T, handler http.Handler) *Server {
 	return s
 }
 
+// page stands for what a program shows of itself.
+var page = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	_, _ = io.WriteString(w, "counting")
+})
+
 func TestServe(t *testing.T) {
-	s := serve(t, Handler(new(Health), newMetrics(t)))
+	s := serve(t, Handler(new(Health), newMetrics(t), page))
 	for path, want := range map[string]string{"/livez": "200 OK ok\n", "/readyz": "200 OK ok\n",
-		"/metrics": "200 OK # HELP", "/": "404 Not Found"} {
+		"/metrics": "200 OK # HELP", "/statusz": "200 OK counting", "/": "404 Not Found"} {
 		got, err := get("http://" + s.Addr() + path)
 		if err != nil || !strings.HasPrefix(got, want) {
 			t.Errorf("GET %s = %q, %v, want %q", path, got, err, want)
