@@ -53,8 +53,9 @@ func NewAuditor(
 }
 
 // Run audits at once and then at every tick, until ctx ends. An audit that went wrong is logged,
-// and says nothing about the counter.
+// and says nothing about the counter. Until one succeeds the last success is 1970.
 func (a *Auditor) Run(ctx context.Context, every time.Duration) {
+	a.success.Record(ctx, 0)
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for now := time.Now(); ; {

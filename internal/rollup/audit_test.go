@@ -43,7 +43,7 @@ func TestAuditor_Run(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reports := []*counter.AuditReport{{OK: true}, nil, {Drift: 7}}
+		reports := []*counter.AuditReport{nil, {OK: true}, nil, {Drift: 7}}
 		a.audit = func(context.Context) (*counter.AuditReport, error) {
 			r := reports[0]
 			if reports = reports[1:]; r == nil {
@@ -54,7 +54,6 @@ func TestAuditor_Run(t *testing.T) {
 		start := time.Now()
 		want := func(drift int64, success time.Time) {
 			t.Helper()
-			synctest.Wait()
 			gotDrift := gauge[int64](t, reader, "ordertally_audit_drift_orders")
 			got := gauge[float64](t, reader, "ordertally_audit_last_success_timestamp")
 			if gotDrift != drift || got != float64(success.Unix()) {
@@ -64,11 +63,19 @@ func TestAuditor_Run(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var loop sync.WaitGroup
 		loop.Go(func() { a.Run(ctx, time.Hour) })
-		want(0, start)
+		synctest.Wait()
+		if got := gauge[float64](t, reader, "ordertally_audit_last_success_timestamp"); got != 0 {
+			t.Errorf("before a success: %v, want 0", got)
+		}
 		time.Sleep(time.Hour)
-		want(0, start) // the failure says nothing
+		synctest.Wait()
+		want(0, start.Add(time.Hour))
 		time.Sleep(time.Hour)
-		want(7, start.Add(2*time.Hour))
+		synctest.Wait()
+		want(0, start.Add(time.Hour)) // the failure says nothing
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		want(7, start.Add(3*time.Hour))
 		if a.Last().Drift != 7 {
 			t.Errorf("last report %+v", a.Last())
 		}

@@ -17,8 +17,10 @@ const runTimeout = time.Minute
 const deadAfter = 2 * runTimeout
 
 // Run rolls up at once and then at every tick, until ctx ends. A run that went wrong is logged,
-// and the next one makes up for it.
+// and the next one makes up for it. Until one succeeds the last success is 1970 to whoever watches
+// it: a loop that never succeeds is as stale as can be.
 func (j *Job) Run(ctx context.Context, every time.Duration) {
+	j.metrics.success.Record(ctx, 0)
 	j.due.Store(time.Now().Add(every + deadAfter).UnixNano())
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
