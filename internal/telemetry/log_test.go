@@ -157,6 +157,18 @@ func TestNewLogger_pipe(t *testing.T) {
 	}
 }
 
+func TestIsTerminal(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("no terminal to be had: %v", err)
+	}
+	defer terminal.Close()
+	if !IsTerminal(terminal) || IsTerminal(new(bytes.Buffer)) {
+		t.Errorf("a terminal is one: %v, a buffer is one: %v",
+			IsTerminal(terminal), IsTerminal(new(bytes.Buffer)))
+	}
+}
+
 func TestConsoleKeys(t *testing.T) {
 	entry := zapcore.Entry{Level: zapcore.WarnLevel, Time: noon.Now(), Message: "slow",
 		Caller: zapcore.NewEntryCaller(0, "/src/ordertally/internal/rollup/rollup.go", 7, true)}
