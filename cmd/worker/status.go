@@ -56,8 +56,9 @@ func addCounter(p *statusz.Page, s counter.Status) {
 		statusz.Fact{Name: "groups, last 10\u00a0s", Text: groups(s.Groups10s, s.Orders10s)},
 		statusz.Fact{Name: "groups, last minute", Text: groups(s.Groups1m, s.Orders1m)})
 	t := statusz.Table{Title: "Lanes",
-		Note:    "One for each shard: it takes one group at a time, and the pace is its limit.",
-		Columns: []string{"shard", "pending", "in work", "last commit", "pace", "orders in a group"}}
+		Note: "One for each shard: it takes one group at a time, and the pace is its limit.",
+		Columns: []string{"shard", "pending", "in work", "since the last commit", "pace",
+			"orders in a group"}}
 	for _, l := range s.Lanes {
 		t.Rows = append(t.Rows, lane(l, p.Now))
 	}
@@ -73,7 +74,11 @@ func lane(l counter.LaneStatus, now time.Time) []string {
 	if l.Pace > 0 {
 		pace = statusz.Rate(l.Pace) + "/s"
 	}
+	since := "none yet"
+	if !l.LastCommit.IsZero() {
+		since = statusz.Duration(now.Sub(l.LastCommit))
+	}
 	return []string{strconv.Itoa(l.Shard), strconv.Itoa(l.Pending), strconv.Itoa(l.InWork),
-		statusz.Ago(now, l.LastCommit), pace,
+		since, pace,
 		statusz.Rate(float64(l.Orders) / float64(max(1, l.Groups)))}
 }

@@ -55,10 +55,10 @@ func busy() Page {
 			{Name: "WORKER_MARKER_TTL", Text: "840h0m0s"}},
 	}
 	lanes := Table{Title: "Lanes", Note: "One for each shard.", Columns: []string{"shard", "pending",
-		"in work", "last commit", "pace", "orders in a group"}}
+		"in work", "since the last commit", "pace", "orders in a group"}}
 	for _, shard := range []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"} {
 		lanes.Rows = append(lanes.Rows,
-			[]string{shard, "142", "200", "1 min 31 s ago", "32.0/s", "187"})
+			[]string{shard, "142", "200", "1 min 31 s", "32.0/s", "187"})
 	}
 	p.Tables = append(p.Tables, lanes)
 	return p
