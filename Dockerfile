@@ -13,8 +13,10 @@ RUN go mod download
 COPY cmd ./cmd
 COPY internal ./internal
 ARG TARGETOS TARGETARCH
-RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -buildvcs=false -ldflags="-s -w" -o /out/ ./cmd/worker ./cmd/rollup
+ARG REVISION=unknown
+RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false \
+    -ldflags="-s -w -X github.com/atlasmart/ordertally/internal/telemetry.revision=$REVISION" \
+    -o /out/ ./cmd/worker ./cmd/rollup
 
 # Nothing but the programs and the certificates of Google's servers: no shell, no package to patch.
 # The time zones are inside the programs (time/tzdata). They write no file, so the root may be

@@ -7,7 +7,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZTIME    ?= 20s
 
 .PHONY: help build demo up test short bench bench-quick bench-long check fmt vet staticcheck \
-	govulncheck tidy fuzz cover clean
+	govulncheck tidy fuzz cover deploy-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,14 @@ fuzz: ## each fuzz target for FUZZTIME
 cover: ## coverage by function
 	$(GO) run ./cmd/demo exec -- $(GO) test -coverprofile=coverage.out ./...
 	$(GO) tool cover -func=coverage.out | tail -40
+
+deploy-check: ## what can be checked of deploy/ without a cloud; needs terraform and kubectl
+	terraform fmt -check -recursive -diff deploy/terraform
+	cd deploy/terraform/settings && terraform init -backend=false -input=false >/dev/null && terraform test
+	kubectl kustomize deploy/k8s >/dev/null
+	bash -n deploy/cloudrun/apply.sh
+	cd deploy/check && $(GO) test ./...
+	$(GO) test -short ./deploy
 
 clean: ## remove what build made
 	rm -rf $(BIN) coverage.out

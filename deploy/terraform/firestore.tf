@@ -62,3 +62,23 @@ resource "google_firestore_index" "composite" {
 
   depends_on = [google_firestore_database.orders]
 }
+
+# What clients may do. rules_test.go tests the file.
+resource "google_firebaserules_ruleset" "clients" {
+  source {
+    files {
+      name    = "firestore.rules"
+      content = file("${path.module}/../firestore.rules")
+    }
+  }
+
+  lifecycle {
+    create_before_destroy = true # a ruleset in force cannot be deleted
+  }
+  depends_on = [google_firestore_database.orders]
+}
+
+resource "google_firebaserules_release" "clients" {
+  name         = var.database == "(default)" ? "cloud.firestore" : "cloud.firestore/${var.database}"
+  ruleset_name = "projects/${var.project}/rulesets/${google_firebaserules_ruleset.clients.name}"
+}

@@ -25,6 +25,7 @@ data "google_project" "this" {
 resource "google_project_service" "api" {
   for_each = toset([
     "cloudscheduler.googleapis.com",
+    "firebaserules.googleapis.com",
     "firestore.googleapis.com",
     "monitoring.googleapis.com",
     "pubsub.googleapis.com",

@@ -22,8 +22,8 @@ resource "google_pubsub_subscription" "worker" {
     ttl = "" # never: an idle shop must not lose its subscription
   }
 
-  # Each nack and each drain is an attempt: a worker nacks while Firestore is down, and what
-  # cannot be counted is dead-lettered by the worker itself at once.
+  # Each message of a worker that was killed, or that nacked at the end of its grace, has used up an
+  # attempt, hence 20. A body that is no order does not wait for them: the worker publishes it there.
   retry_policy {
     minimum_backoff = "10s"
     maximum_backoff = "600s"

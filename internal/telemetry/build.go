@@ -1,13 +1,16 @@
 package telemetry
 
-import "runtime/debug"
+import (
+	"cmp"
+	"runtime/debug"
+)
 
 // A Build says which build of the program runs.
 type Build struct{ Version, Revision, Go string }
 
 // ReadBuild returns what the linker knows of the build, or "unknown".
 func ReadBuild() Build {
-	b := Build{Version: "unknown", Revision: "unknown", Go: "unknown"}
+	b := Build{Version: "unknown", Revision: cmp.Or(revision, "unknown"), Go: "unknown"}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b

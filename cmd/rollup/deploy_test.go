@@ -1,0 +1,40 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/atlasmart/ordertally/deploy/deploytest"
+)
+
+// TestDeployedSettings reads each manifest's settings and arguments as the rollup would.
+func TestDeployedSettings(t *testing.T) {
+	for _, c := range deploytest.Containers(t, "../..", "rollup") {
+		t.Run(c.File, func(t *testing.T) {
+			for name, value := range c.Environ() {
+				t.Setenv(name, value)
+			}
+			if _, err := load(); err != nil {
+				t.Error(err)
+			}
+			if _, err := parse(c.Args, io.Discard); err != nil {
+				t.Errorf("%q: %v", c.Args, err)
+			}
+		})
+	}
+}
+
+// TestNamedSettings wants that every setting which deploy and docs name is one of the rollup's.
+func TestNamedSettings(t *testing.T) {
+	names := deploytest.SettingNames(t, "../..", "ROLLUP_")
+	for name := range names {
+		t.Setenv(name, "")
+	}
+	_, err := load()
+	for line := range strings.Lines(err.Error()) {
+		if name, _, _ := strings.Cut(line, " "); strings.Contains(line, "is unknown") {
+			t.Errorf("%s: %s", names[name], line)
+		}
+	}
+}
