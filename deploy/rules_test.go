@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,11 +13,14 @@ import (
 	"github.com/atlasmart/ordertally/internal/emulator/emulatortest"
 )
 
-// documents are one of each kind that the programs write, and one of none.
-var documents = []struct {
+// A document is what a client tries to read and to change.
+type document struct {
 	path   string
 	public bool // below counters/
-}{
+}
+
+// documents are one of each kind that the programs write, and one of none.
+var documents = []document{
 	{"counters/orders-today", true},
 	{"counters/orders-today/shards/0", true},
 	{"counters/orders-today/days/2026-11-30", true},
@@ -25,33 +29,47 @@ var documents = []struct {
 	{"orders/ord-9001", false},
 }
 
-// rulesTimeout bounds all that one client tries.
+// rulesTimeout bounds all that is tried.
 const rulesTimeout = time.Minute
 
 func TestRules(t *testing.T) {
 	env := emulatortest.New(t)
 	setRules(t, env, "firestore.rules")
-	server := dial(t, env, "owner")
-	for _, who := range []struct {
-		name        string
-		client      *firestore.Client
-		reads, does bool // what is public; everything
-	}{
-		{"the server", server, true, true},
+	ctx, cancel := context.WithTimeout(t.Context(), rulesTimeout)
+	defer cancel()
+	server := visitor{"the server", dial(t, env, "owner"), true, true}
+	for _, d := range documents {
+		seed(ctx, t, server.client, d.path)
+		server.try(ctx, t, d)
+		seed(ctx, t, server.client, d.path)
+	}
+	// Nothing that the others may do changes anything, so they do all of it at once.
+	var all sync.WaitGroup
+	defer all.Wait()
+	for _, v := range []visitor{
 		{"a signed-in client", dial(t, env, signedIn(t, env.Project, "ada")), true, false},
 		{"an anonymous client", dial(t, env, ""), false, false},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), rulesTimeout)
-		defer cancel()
 		for _, d := range documents {
-			seed(ctx, t, server, d.path)
-			doc := who.client.Doc(d.path)
-			for _, a := range attempts {
-				allowed := who.does || a.read && d.public && who.reads
-				if err := a.try(ctx, doc); !agrees(err, allowed) {
-					t.Errorf("%s: %s %s: %v, want allowed = %t", who.name, a.name, d.path, err, allowed)
-				}
-			}
+			all.Go(func() { v.try(ctx, t, d) })
+		}
+	}
+}
+
+// A visitor is a kind of client, and what the rules should let it do.
+type visitor struct {
+	name        string
+	client      *firestore.Client
+	reads, does bool // what is public; everything
+}
+
+// try makes every attempt with a document.
+func (v visitor) try(ctx context.Context, t *testing.T, d document) {
+	doc := v.client.Doc(d.path)
+	for _, a := range attempts {
+		allowed := v.does || a.read && d.public && v.reads
+		if err := a.try(ctx, doc); !agrees(err, allowed) {
+			t.Errorf("%s: %s %s: %v, want allowed = %t", v.name, a.name, d.path, err, allowed)
 		}
 	}
 }
