@@ -233,6 +233,14 @@ func TestAuditFindsDrift(t *testing.T) {
 	if a := audit(); !a.OK {
 		t.Errorf("with another counter's marker: %+v", a)
 	}
+	stray := map[string]any{"counter": "orders"} // names no shard and no day
+	set(t, markers.Doc("stray"), stray)
+	if a := audit(); a.OK || a.Drift != -1 || a.Shards[1].Drift != 0 || a.Days[0].Drift != 0 {
+		t.Errorf("with a stray marker: %+v", a)
+	}
+	if _, err := markers.Doc("stray").Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	lost := markers.Doc(eventsOf("b")[0].String())
 	if _, err := lost.Delete(t.Context()); err != nil {
 		t.Fatal(err)
@@ -242,9 +250,26 @@ func TestAuditFindsDrift(t *testing.T) {
 		a.Days[0].Drift != 1 {
 		t.Errorf("with a marker lost: %+v", a)
 	}
-	set(t, markers.Doc("stray"), map[string]any{"counter": "orders"}) // names no shard and no day
+	set(t, markers.Doc("stray"), stray)
 	if a := audit(); a.OK || a.Drift != 0 || a.Shards[1].Drift != 1 {
 		t.Errorf("with a stray marker that makes up for it: %+v", a)
+	}
+}
+
+// TestAuditFindsLostDays takes away the only days that a shard knew: its orders and its markers are
+// as many as before, and their day is in no shard any more.
+func TestAuditFindsLostDays(t *testing.T) {
+	t.Parallel()
+	client := emulatortest.New(t).Firestore()
+	define(t, client, "orders", 2)
+	s := &fireStore{client: client, name: "orders", ttl: time.Hour}
+	if err := s.commit(t.Context(), &batch{shard: 1, entries: entriesOf("a", "b")}); err != nil {
+		t.Fatal(err)
+	}
+	set(t, client.Doc("counters/orders/shards/1"), map[string]any{"count": 2})
+	_, err := Audit(t.Context(), client, "orders")
+	if want := "counters/orders/shards/1: count is 2, and days sum to 0"; text(err) != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 

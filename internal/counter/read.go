@@ -69,9 +69,12 @@ func Read(ctx context.Context, client *firestore.Client, name string) (*Reading,
 	return r, r.check()
 }
 
+func shardPath(counter, id string) string {
+	return countersCollection + "/" + counter + "/" + shardsCollection + "/" + id
+}
+
 func parseShard(counter, id string, data map[string]any) (Shard, error) {
-	f := fields{path: countersCollection + "/" + counter + "/" + shardsCollection + "/" + id,
-		data: data}
+	f := fields{path: shardPath(counter, id), data: data}
 	n, err := strconv.Atoi(id)
 	if err != nil || n < 0 || strconv.Itoa(n) != id {
 		f.fail("not a shard: its name is not a number")
@@ -113,6 +116,22 @@ func (r *Reading) check() error {
 		}
 		if total > math.MaxInt64 || days > math.MaxInt64 {
 			return fmt.Errorf("summing the shards of %q: the total is beyond int64", r.Counter)
+		}
+	}
+	return nil
+}
+
+// checkDays refuses a shard whose days are not its count. Every commit adds to both, so it was
+// changed by hand.
+func (r *Reading) checkDays() error {
+	for _, s := range r.Shards {
+		var days int64
+		for _, n := range s.Days {
+			days += n
+		}
+		if days != s.Count {
+			return fmt.Errorf("%s: count is %d, and days sum to %d",
+				shardPath(r.Counter, strconv.Itoa(s.Number)), s.Count, days)
 		}
 	}
 	return nil
