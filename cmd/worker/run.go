@@ -157,6 +157,9 @@ func (w *worker) open(
 	if err != nil {
 		return nil, err
 	}
+	if err := w.checkShards(ctx, documents, def); err != nil {
+		return nil, err
+	}
 	ramp, err := w.ramp(ctx, documents)
 	if err != nil {
 		return nil, err
@@ -197,6 +200,16 @@ func (w *worker) define(
 			zap.Stringer("timeZone", def.Location), zap.Stringer("WORKER_TIMEZONE", want.Location))
 	}
 	return def, nil
+}
+
+// checkShards refuses to start on a shard that the first commit would overwrite or overflow: what
+// it held would be gone before anybody saw it.
+func (w *worker) checkShards(
+	ctx context.Context, documents *firestore.Client, def counter.Definition,
+) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	return counter.CheckShards(ctx, documents, w.cfg.Counter, def)
 }
 
 // ramp returns the ramp of a collection that Firestore has to get used to, or nil.

@@ -285,6 +285,23 @@ func TestWhatTheWorldShows(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "counters/orders-today: numShards is 0, want 1 to 1000"},
+		{"shards that the first commit would overwrite", func(t *testing.T, s *site) {
+			client := s.Firestore()
+			for path, data := range map[string]map[string]any{
+				"counters/orders-today": {"schemaVersion": 1, "numShards": 4,
+					"timeZone": "UTC"},
+				"counters/orders-today/shards/0":  {"count": 5},
+				"counters/orders-today/shards/1":  {"count": "5"},
+				"counters/orders-today/shards/3":  {"count": int64(1)<<62 + 1},
+				"counters/orders-today/shards/17": {"count": "beyond the definition"},
+			} {
+				if _, err := client.Doc(path).Set(t.Context(), data); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, "counters/orders-today/shards/1: count is a string, want an integer\n" +
+			"counters/orders-today/shards/3: holds a count of 4611686018427387905, " +
+			"and a worker starts from at most 4611686018427387904"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newSite(t)
