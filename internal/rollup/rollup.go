@@ -91,6 +91,7 @@ func (j *Job) save(ctx context.Context, r *counter.Reading, now time.Time) (Resu
 		err = counter.SaveRollup(ctx, j.client, r, next, changed)
 		if err == nil {
 			j.days, j.daysAt = days, next.AsOf
+			j.compare(next)
 			return Result{Rollup: next, Wrote: true, Days: len(changed)}, nil
 		}
 		if !errors.Is(err, counter.ErrRaced) {
@@ -102,6 +103,15 @@ func (j *Job) save(ctx context.Context, r *counter.Reading, now time.Time) (Resu
 	}
 	return Result{}, fmt.Errorf("rolling up %q: %w, %d times in a row", j.name,
 		counter.ErrRaced, maxRaces)
+}
+
+// compare says when orders are gone that an earlier rollup saw. Counts only grow, unless somebody
+// repaired them: a shard was deleted, or replaced by hand and then overwritten by a commit.
+func (j *Job) compare(next counter.Rollup) {
+	if next.LagEvents < 0 {
+		j.log.Warn("the total is lower than before: see rollup audit",
+			zap.Int64("total", next.Total), zap.Int64("fewer", -next.LagEvents))
+	}
 }
 
 // following is the rollup after the one that r found.

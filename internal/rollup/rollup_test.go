@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest"
+	"go.uber.org/zap/zaptest/observer"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -293,6 +294,33 @@ func TestABadShardLeavesTheOldTotal(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, h.doc("counters/orders")); diff != "" {
 		t.Errorf("the document changed (-before +after):\n%s", diff)
+	}
+}
+
+// TestATotalThatFalls deletes a shard: its orders are missing from the total, which says so.
+func TestATotalThatFalls(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, "UTC")
+	core, logs := observer.New(zap.InfoLevel)
+	h.job.log = zap.New(core)
+	h.order(0, 20, noon)
+	h.runOnce(h.job, noon)
+	h.order(20, 21, noon)
+	h.runOnce(h.job, noon)
+	if n := logs.Len(); n != 0 {
+		t.Errorf("%d log lines while the total grows: %v", n, logs.All())
+	}
+	shard := h.client.Doc("counters/orders/shards/2")
+	gone, _ := h.doc("counters/orders/shards/2")["count"].(int64)
+	if _, err := shard.Delete(t.Context()); err != nil || gone == 0 {
+		t.Fatalf("%d orders in the shard to delete, %v", gone, err)
+	}
+	if res := h.runOnce(h.job, noon); res.Total != 21-gone || !res.Wrote {
+		t.Errorf("%+v, want a total of %d", res, 21-gone)
+	}
+	lines := logs.FilterMessage("the total is lower than before: see rollup audit").All()
+	if len(lines) != 1 || lines[0].ContextMap()["fewer"] != gone {
+		t.Errorf("log lines %v, want one that tells of %d orders", lines, gone)
 	}
 }
 
