@@ -10,49 +10,62 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/atlasmart/ordertally/internal/counter"
 )
 
-// refusing is a Firestore that takes no commit.
-type refusing struct {
+// A scripted Firestore takes the commits that its script lets pass, and keeps nothing.
+type scripted struct {
 	firestorepb.UnimplementedFirestoreServer
+	script func(*firestorepb.CommitRequest) error
 }
 
-func (refusing) BeginTransaction(
+func (scripted) BeginTransaction(
 	context.Context, *firestorepb.BeginTransactionRequest,
 ) (*firestorepb.BeginTransactionResponse, error) {
 	return &firestorepb.BeginTransactionResponse{Transaction: []byte("tx")}, nil
 }
 
-func (refusing) Rollback(
+func (scripted) Rollback(
 	context.Context, *firestorepb.RollbackRequest,
 ) (*emptypb.Empty, error) {
 	return &emptypb.Empty{}, nil
 }
 
-func (refusing) Commit(
-	context.Context, *firestorepb.CommitRequest,
+func (s scripted) Commit(
+	_ context.Context, req *firestorepb.CommitRequest,
 ) (*firestorepb.CommitResponse, error) {
-	return nil, status.Error(codes.InvalidArgument, "an index entry is too large")
+	if err := s.script(req); err != nil {
+		return nil, err
+	}
+	res := &firestorepb.CommitResponse{CommitTime: timestamppb.Now()}
+	for range req.Writes {
+		res.WriteResults = append(res.WriteResults,
+			&firestorepb.WriteResult{UpdateTime: timestamppb.Now()})
+	}
+	return res, nil
 }
 
-// newRefused returns a counter at a Firestore that takes no commit: the real one, since only it
-// can say why an order is refused.
-func newRefused(t *testing.T) *counter.Counter {
+// newScripted returns a counter at a scripted Firestore: the real one, since only it can say why
+// an order is refused.
+func newScripted(
+	t *testing.T, log *zap.Logger, script func(*firestorepb.CommitRequest) error,
+) *counter.Counter {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := grpc.NewServer()
-	firestorepb.RegisterFirestoreServer(server, refusing{})
+	firestorepb.RegisterFirestoreServer(server, scripted{script: script})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	t.Cleanup(func() {
@@ -72,7 +85,7 @@ func newRefused(t *testing.T) *counter.Counter {
 	}
 	t.Cleanup(func() { closing(t, client) })
 	c, err := counter.New(client, "c", counter.Definition{Shards: 1, Location: time.UTC},
-		counter.Options{GroupMax: 10, MarkerTTL: time.Hour})
+		counter.Options{GroupMax: 10, MarkerTTL: time.Hour, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +96,9 @@ func newRefused(t *testing.T) *counter.Counter {
 // TestConsume_refused sends an order that Firestore refuses for good to the dead letters.
 func TestConsume_refused(t *testing.T) {
 	t.Parallel()
-	e := newEdge(t, newRefused(t))
+	e := newEdge(t, newScripted(t, nil, func(*firestorepb.CommitRequest) error {
+		return status.Error(codes.InvalidArgument, "an index entry is too large")
+	}))
 	e.cfg.DeadLetterTopic = deadTopic
 	e.run()
 	id := e.publishOrder("ord-1")
