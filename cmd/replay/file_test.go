@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -98,7 +99,13 @@ func FuzzReadCSV(f *testing.F) {
 		}
 		bodies, err := readCSV(&file)
 		if err != nil {
+			if date == "" && id != "" && utf8.ValidString(id) {
+				t.Errorf("%q is refused: %v", id, err)
+			}
 			return
+		}
+		if len(bodies) != 1 {
+			t.Fatalf("%d bodies of one row", len(bodies))
 		}
 		decoder := consume.NewDecoder(consume.DefaultKinds)
 		o, err := decoder.Decode(consume.Message{Data: bodies[0]}, farFuture)
@@ -107,6 +114,39 @@ func FuzzReadCSV(f *testing.F) {
 		}
 		if err != nil && strings.Contains(err.Error(), "RFC 3339") {
 			t.Errorf("%q passed, and then: %v", date, err)
+		}
+	})
+}
+
+// FuzzReadCSVFile: whatever a file holds, it is refused as a whole, or each row below the header is
+// one body, with an id that is text and a date that the worker can read.
+func FuzzReadCSVFile(f *testing.F) {
+	for _, seed := range []string{"orderId\na\nb\n", "\ufefforderID,orderDate\r\n1,1996-07-04\r\n",
+		"acceptedAt,note,orderId\n2026-11-30,\"a,\nb\",\"say \"\"42\"\"\"\n", "orderId,orderID\n1,2\n",
+		"orderId\n\"a\rb\"\nGr\xf6\xdfe\n", "orderId\n\"\"\n", "\"orderId\"\n\"a\"b\n", "orderId,x\n1\n",
+		"orderId,orderDate\na,2026-11-30T24:00:00Z\n", "\ufeff\ufefforderId\na\n", "orderId\n\n\na"} {
+		f.Add([]byte(seed))
+	}
+	decoder := consume.NewDecoder(consume.DefaultKinds)
+	f.Fuzz(func(t *testing.T, file []byte) {
+		bodies, err := readCSV(bytes.NewReader(file))
+		if err != nil {
+			return
+		}
+		rows, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(file, []byte("\ufeff")))).ReadAll()
+		if err != nil || len(bodies) != max(0, len(rows)-1) {
+			t.Fatalf("%d bodies of %d rows, %v", len(bodies), len(rows), err)
+		}
+		for i, body := range bodies {
+			o, err := decoder.Decode(consume.Message{Data: body}, farFuture)
+			if err == nil && !slices.Contains(rows[i+1], o.ID) {
+				t.Errorf("row %q became %q", rows[i+1], o.ID)
+			}
+			if err != nil && !strings.Contains(err.Error(), "orderId") &&
+				!strings.Contains(err.Error(), "before 1970") &&
+				!strings.Contains(err.Error(), "ahead") {
+				t.Errorf("row %q passed, and then: %v", rows[i+1], err)
+			}
 		}
 	})
 }
