@@ -233,6 +233,19 @@ func TestAuditFindsDrift(t *testing.T) {
 	if a := audit(); !a.OK {
 		t.Errorf("with another counter's marker: %+v", a)
 	}
+	moved := markers.Doc(eventsOf("c")[0].String())
+	moveTo := func(day string) {
+		t.Helper()
+		_, err := moved.Update(t.Context(), []firestore.Update{{Path: "day", Value: day}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	moveTo("2026-12-01")
+	if a := audit(); a.OK || a.Drift != 0 || a.Shards[1].Drift != 0 || a.Days[0].Drift != 1 {
+		t.Errorf("with a marker of another day: %+v", a)
+	}
+	moveTo("2026-11-30")
 	stray := map[string]any{"counter": "orders"} // names no shard and no day
 	set(t, markers.Doc("stray"), stray)
 	if a := audit(); a.OK || a.Drift != -1 || a.Shards[1].Drift != 0 || a.Days[0].Drift != 0 {
