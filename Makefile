@@ -6,8 +6,8 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZTIME    ?= 20s
 
-.PHONY: help build demo up test short bench bench-quick bench-long check fmt vet staticcheck \
-	govulncheck tidy fuzz cover deploy-check clean
+.PHONY: help build demo up test short bench bench-quick bench-long mutate check fmt vet \
+	staticcheck govulncheck tidy fuzz cover deploy-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ bench-quick: build ## the same in under a minute, for a rough look
 
 bench-long: build ## cost growth and the worker's memory over 200,000 orders
 	$(BIN)/bench -long -rounds 1 -worker $(BIN)/worker
+
+mutate: ## break the code in small ways, and want a test to notice each
+	$(GO) run ./cmd/demo exec -- $(GO) run ./cmd/mutate
 
 check: fmt vet staticcheck tidy govulncheck ## all that is checked without running
 
