@@ -1,28 +1,41 @@
 package counter
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"cloud.google.com/go/firestore"
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"golang.org/x/sync/errgroup"
 )
+
+// DefaultMarkerTTL is how long a marker lives where the worker is not told otherwise.
+const DefaultMarkerTTL = 840 * time.Hour
 
 // An AuditReport compares a counter's markers with its shards, both at ReadTime.
 type AuditReport struct {
 	Counter  string       `json:"counter"`
 	ReadTime time.Time    `json:"readTime"`
 	OK       bool         `json:"ok"`
-	Markers  int64        `json:"markers"`
+	Markers  int64        `json:"markers"` // the sealed ones, and those found beyond them
 	Count    int64        `json:"count"`
-	Drift    int64        `json:"drift"` // Count - Markers: above 0, counted without a marker
+	Drift    int64        `json:"drift"` // Count - Markers - Unknown: above 0, without a marker
 	Shards   []AuditShard `json:"shards"`
 	Days     []AuditDay   `json:"days"`
+
+	Sealed   int64      `json:"sealed"`   // of Markers: verified by an earlier audit
+	SealedTo *time.Time `json:"sealedTo"` // they were created up to then; nil: nothing is sealed
+	Unknown  int64      `json:"unknown"`  // counted; whether with a marker, its expiry hides
+	Present  int64      `json:"present"`  // marker documents of the counter
+	Expired  int64      `json:"expired"`  // of them, older than the marker TTL
+	Strays   int64      `json:"strays"`   // of them, naming no shard of the counter or no time
+
+	reading *Reading
+	seal    seal
+	ttl     time.Duration // the shortest that may have been in force
+	seenTTL time.Duration // by the newest markers; 0: there are none
+	margin  time.Duration // sealMargin, but in tests
 }
 
 // An AuditShard is the audit of one shard.
@@ -31,6 +44,13 @@ type AuditShard struct {
 	Markers int64 `json:"markers"`
 	Count   int64 `json:"count"`
 	Drift   int64 `json:"drift"`
+	Sealed  int64 `json:"sealed"`
+	Unknown int64 `json:"unknown"`
+	Beyond  bool  `json:"beyond"` // the definition has no such shard any more; it counts all the same
+
+	days    map[string]int64
+	present int64 // marker documents that name it
+	fresh   int64 // of them, created after the sealed part
 }
 
 // An AuditDay is the audit of one calendar day.
@@ -39,30 +59,48 @@ type AuditDay struct {
 	Markers int64  `json:"markers"`
 	Count   int64  `json:"count"`
 	Drift   int64  `json:"drift"`
+	Sealed  int64  `json:"sealed"`
+	Unknown int64  `json:"unknown"`
+
+	fresh int64
 }
 
-// auditQueries is how many aggregations run at once.
-const auditQueries = 4
-
-// Audit counts the counter's markers by shard and by day, and compares them with what the shards
-// say at the same read time. It takes no locks and gives no false alarm while orders flow. It
-// costs what Read does, and two reads for each 1,000 markers.
-//
-// Expired markers that a TTL policy deleted are gone from it: a Drift above 0 is a fault only
-// while no marker of the counter has expired.
+// Audit is AuditTTL for workers that use DefaultMarkerTTL.
 func Audit(ctx context.Context, client *firestore.Client, name string) (*AuditReport, error) {
+	return AuditTTL(ctx, client, name, DefaultMarkerTTL)
+}
+
+// AuditTTL counts the counter's markers by shard and by day, and compares them with what the
+// shards say at the same read time. It takes no locks, writes nothing and gives no false alarm
+// while orders flow. ttl is the shortest WORKER_MARKER_TTL that was in force; a marker that shows
+// a shorter one is believed.
+//
+// It costs what Read does and two reads for each 1,000 markers; beyond that one query for each
+// day as long as nothing is sealed, and one for each shard and each day with new orders after.
+func AuditTTL(
+	ctx context.Context, client *firestore.Client, name string, ttl time.Duration,
+) (*AuditReport, error) {
 	r, err := Read(ctx, client, name)
 	if err != nil {
 		return nil, err
 	}
-	a := &AuditReport{Counter: name, ReadTime: r.ReadTime, Count: r.Total()}
-	a.Shards = shardsOf(r)
-	for day, n := range r.Days() {
-		a.Days = append(a.Days, AuditDay{Day: day, Count: n})
+	s, err := r.seal()
+	if err != nil {
+		return nil, err
 	}
-	slices.SortFunc(a.Days, func(x, y AuditDay) int { return strings.Compare(x.Day, y.Day) })
-	if err := a.countMarkers(ctx, client); err != nil {
+	a := newAuditReport(r, s)
+	m := markersOf{client: client, name: name}
+	if err := a.count(ctx, m, ttl); err != nil {
 		return nil, fmt.Errorf("auditing counter %q: %w", name, err)
+	}
+	if a.seenTTL, err = a.shortestTTL(ctx, m); err != nil {
+		return nil, fmt.Errorf("auditing counter %q: %w", name, err)
+	}
+	a.ttl = ttl
+	for _, seen := range []time.Duration{s.TTL, a.seenTTL} {
+		if seen > 0 {
+			a.ttl = min(a.ttl, seen)
+		}
 	}
 	a.judge()
 	if a.OK {
@@ -74,75 +112,82 @@ func Audit(ctx context.Context, client *firestore.Client, name string) (*AuditRe
 	return a, nil
 }
 
-// shardsOf lists the shards that exist and those that may come to exist.
-func shardsOf(r *Reading) []AuditShard {
-	var shards []AuditShard
-	seen := map[int]bool{}
-	for _, s := range r.Shards {
-		shards = append(shards, AuditShard{Shard: s.Number, Count: s.Count})
-		seen[s.Number] = true
+// newAuditReport has every shard and every day that the documents or the sealed part know, and
+// the shards that may come to exist.
+func newAuditReport(r *Reading, s seal) *AuditReport {
+	a := &AuditReport{Counter: r.Counter, ReadTime: r.ReadTime, Count: r.Total(),
+		Shards: []AuditShard{}, Days: []AuditDay{}, reading: r, seal: s,
+		margin: sealMargin}
+	if !s.UpTo.IsZero() {
+		a.SealedTo = &s.UpTo
 	}
+	shards := map[int]AuditShard{}
 	for i := range r.Definition.Shards {
-		if !seen[i] {
-			shards = append(shards, AuditShard{Shard: i})
-		}
+		shards[i] = AuditShard{Shard: i}
 	}
-	slices.SortFunc(shards, func(x, y AuditShard) int { return cmp.Compare(x.Shard, y.Shard) })
-	return shards
+	for _, d := range r.Shards {
+		shards[d.Number] = AuditShard{Shard: d.Number, Count: d.Count, days: d.Days}
+	}
+	for i, n := range s.Shards {
+		sh := shards[i]
+		sh.Shard, sh.Sealed = i, n
+		shards[i] = sh
+	}
+	for _, i := range slices.Sorted(maps.Keys(shards)) {
+		sh := shards[i]
+		sh.Beyond = i >= r.Definition.Shards
+		a.Shards = append(a.Shards, sh)
+	}
+	days := r.Days()
+	for day := range s.Days {
+		days[day] += 0
+	}
+	for _, day := range slices.Sorted(maps.Keys(days)) {
+		a.Days = append(a.Days, AuditDay{Day: day, Count: days[day], Sealed: s.Days[day]})
+	}
+	return a
 }
 
-func (a *AuditReport) countMarkers(ctx context.Context, client *firestore.Client) error {
-	all := client.Collection(markersCollection).Where("counter", "==", a.Counter)
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(auditQueries)
-	count := func(into *int64, q firestore.Query) {
-		g.Go(func() (err error) {
-			*into, err = countAt(ctx, client, q, a.ReadTime)
-			return err
-		})
-	}
-	count(&a.Markers, all)
-	for i := range a.Shards {
-		count(&a.Shards[i].Markers, all.Where("shard", "==", a.Shards[i].Shard))
-	}
-	for i := range a.Days {
-		count(&a.Days[i].Markers, all.Where("day", "==", a.Days[i].Day))
-	}
-	return g.Wait()
-}
-
-// countAt counts the documents of q at a read time.
-func countAt(
-	ctx context.Context, client *firestore.Client, q firestore.Query, at time.Time,
-) (int64, error) {
-	var res firestore.AggregationResult
-	err := client.RunTransaction(ctx, func(ctx context.Context, tx *firestore.Transaction) error {
-		var err error
-		res, err = q.NewAggregationQuery().WithCount("n").Transaction(tx).Get(ctx)
-		return err
-	}, firestore.TransactionReadTime(at), firestore.ReadOnly)
-	if err != nil {
-		return 0, err
-	}
-	v, ok := res["n"].(*firestorepb.Value)
-	if !ok {
-		return 0, fmt.Errorf("counting markers: the answer is a %T", res["n"])
-	}
-	return v.GetIntegerValue(), nil
-}
-
-// judge computes the drifts. What no shard and no day accounts for shows in the whole.
-func (a *AuditReport) judge() {
-	a.Drift = a.Count - a.Markers
-	a.OK = a.Drift == 0
+// count counts the markers beyond the sealed part, and all there are.
+func (a *AuditReport) count(ctx context.Context, m markersOf, ttl time.Duration) error {
+	c := &census{client: m.client, at: a.ReadTime}
+	c.count(&a.Present, m.all())
 	for i := range a.Shards {
 		s := &a.Shards[i]
-		s.Drift = s.Count - s.Markers
-		a.OK = a.OK && s.Drift == 0
+		c.count(&s.present, m.shard(s.Shard))
+		c.count(&a.Expired, m.shard(s.Shard).Where("createdAt", "<", a.ReadTime.Add(-ttl)))
+		if a.SealedTo != nil {
+			c.count(&s.fresh, after(m.shard(s.Shard), a.seal.UpTo))
+		}
 	}
 	for i := range a.Days {
-		d := &a.Days[i]
-		d.Drift = d.Count - d.Markers
-		a.OK = a.OK && d.Drift == 0
+		a.countDay(c, m, &a.Days[i])
+	}
+	if err := c.run(ctx); err != nil {
+		return err
+	}
+	a.Strays = a.Present
+	for i := range a.Shards {
+		s := &a.Shards[i]
+		a.Strays -= s.present
+		if a.SealedTo == nil {
+			s.fresh = s.present
+		}
+	}
+	return nil
+}
+
+// countDay counts a day's markers beyond the sealed part. A sealed day without a new order has
+// none: one that says so nevertheless is missing in its own day, or its shard differs.
+func (a *AuditReport) countDay(c *census, m markersOf, d *AuditDay) {
+	if a.SealedTo == nil {
+		c.count(&d.fresh, m.day(d.Day))
+		return
+	}
+	if d.Count == d.Sealed {
+		return
+	}
+	for _, s := range a.Shards {
+		c.count(&d.fresh, after(m.shardDay(s.Shard, d.Day), a.seal.UpTo))
 	}
 }

@@ -63,6 +63,7 @@ type counterDoc struct {
 	rollup   Rollup
 	readTime time.Time
 	updated  time.Time
+	data     map[string]any // all of it: the audit's fields are read by the audit alone
 }
 
 func readCounter(
@@ -82,6 +83,7 @@ func readCounter(
 		rollup:   f.rollup(),
 		readTime: snap.ReadTime.Truncate(time.Microsecond),
 		updated:  snap.UpdateTime,
+		data:     snap.Data(),
 	}
 	if f.err != nil {
 		return nil, f.err

@@ -32,7 +32,8 @@ type Reading struct {
 	ReadTime   time.Time // server time, whole microseconds
 	Shards     []Shard   // every shard document, by number, also those beyond Definition.Shards
 
-	updated time.Time // of the counter document: the precondition of the next rollup
+	updated time.Time      // of the counter document: the precondition of the next rollup
+	data    map[string]any // the counter document
 }
 
 // Read reads the counter exactly: every shard at one read time, which the server gave. It takes
@@ -57,7 +58,7 @@ func Read(ctx context.Context, client *firestore.Client, name string) (*Reading,
 		return nil, fmt.Errorf("reading the shards of %q: %w", name, err)
 	}
 	r := &Reading{Counter: name, Definition: doc.def, Rollup: doc.rollup,
-		ReadTime: doc.readTime, updated: doc.updated}
+		ReadTime: doc.readTime, updated: doc.updated, data: doc.data}
 	for _, s := range snaps {
 		shard, err := parseShard(name, s.Ref.ID, s.Data())
 		if err != nil {

@@ -121,7 +121,7 @@ func (r *Reading) Refresh(ctx context.Context, client *firestore.Client) error {
 	if err != nil {
 		return err
 	}
-	r.Definition, r.Rollup, r.updated = doc.def, doc.rollup, doc.updated
+	r.Definition, r.Rollup, r.updated, r.data = doc.def, doc.rollup, doc.updated, doc.data
 	return nil
 }
 
