@@ -122,7 +122,7 @@ func newAuditReport(r *Reading, s seal) *AuditReport {
 		a.SealedTo = &s.UpTo
 	}
 	shards := map[int]AuditShard{}
-	for i := range r.Definition.Shards {
+	for _, i := range r.shardNumbers() {
 		shards[i] = AuditShard{Shard: i}
 	}
 	for _, d := range r.Shards {

@@ -365,10 +365,10 @@ func TestAuditWhileOrdersFlow(t *testing.T) {
 	defer stop()
 	var flow sync.WaitGroup
 	defer flow.Wait()
-	for w := range 8 {
+	for w := range 3 {
 		flow.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
-				at := time.Now().AddDate(0, 0, -i%40)
+				at := time.Now().AddDate(0, 0, -18*(i%3))
 				o := Order{ID: fmt.Sprint(w, "-", i), AcceptedAt: at, PublishedAt: at}
 				if _, err := c.Add(ctx, o); err != nil && ctx.Err() == nil {
 					t.Errorf("adding an order: %v", err)
@@ -377,7 +377,7 @@ func TestAuditWhileOrdersFlow(t *testing.T) {
 		})
 	}
 	var sealed int64
-	for i := range 8 {
+	for i := range 5 {
 		a := l.audit()
 		a.margin = 200 * time.Millisecond
 		if !a.OK || a.Unknown != 0 {

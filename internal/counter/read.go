@@ -158,6 +158,21 @@ func (r *Reading) Days() map[string]int64 {
 	return days
 }
 
+// shardNumbers is the shards that may have markers: those that exist, also beyond the definition,
+// and those that may come to exist.
+func (r *Reading) shardNumbers() []int {
+	var numbers []int
+	for i := range r.Definition.Shards {
+		numbers = append(numbers, i)
+	}
+	for _, s := range r.Shards { // by number
+		if s.Number >= r.Definition.Shards {
+			numbers = append(numbers, s.Number)
+		}
+	}
+	return numbers
+}
+
 // sleep waits for d, or returns early with ctx's error.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 || ctx.Err() != nil {
