@@ -1,5 +1,3 @@
-// Package deploy holds what sets up the programs' surroundings. Its tests compare that with the
-// code.
 package deploy
 
 import (

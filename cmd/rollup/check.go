@@ -22,21 +22,3 @@ func check(ctx context.Context, p *program, maxAge time.Duration) error {
 	_, err = fmt.Fprintf(p.stdout, "%s is fresh: rolled up as of %v ago\n", p.cfg.Counter, age)
 	return err
 }
-
-// audit compares the markers with the shards, and fails when they differ.
-func audit(ctx context.Context, p *program, asJSON bool) error {
-	a, err := counter.Audit(ctx, p.client, p.cfg.Counter)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		err = writeJSON(p.stdout, a)
-	} else {
-		err = writeAudit(p.stdout, a)
-	}
-	if err == nil && !a.OK {
-		return fmt.Errorf("%s has drifted: %d markers, and the shards sum to %d",
-			a.Counter, a.Markers, a.Count)
-	}
-	return err
-}

@@ -24,9 +24,22 @@ import (
 // up to 5 s more to roll back the transaction that the timeout ended.
 const commandTimeout = 20 * time.Second
 
+// patience is how long a command takes at most by default.
+func patience(name string) time.Duration {
+	switch name {
+	case "audit":
+		return auditTimeout
+	case "cleanup":
+		return cleanupTimeout
+	}
+	return commandTimeout
+}
+
 // deps is what a test replaces.
 type deps struct {
+	stdin          io.Reader
 	stdout, stderr io.Writer
+	terminal       bool // stdin is one, so somebody can be asked
 	firestore      []option.ClientOption
 }
 
@@ -69,7 +82,7 @@ func parse(args []string, stderr io.Writer) (command, error) {
 	set := flag.NewFlagSet(title, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	set.Usage = func() {} // only -h shows it all
-	timeout := set.Duration("timeout", commandTimeout, "")
+	timeout := set.Duration("timeout", patience(name), "")
 	var cmd command
 	wrong := func() string { return "" } // with flags that each are well-formed
 	switch name {
@@ -93,10 +106,14 @@ func parse(args []string, stderr io.Writer) (command, error) {
 			return ""
 		}
 	case "audit":
-		asJSON := set.Bool("json", false, "")
-		cmd = bounded(timeout, func(ctx context.Context, p *program) error {
-			return audit(ctx, p, *asJSON)
-		})
+		f := auditFlagsOf(set, timeout)
+		cmd, wrong = f.run, f.wrong
+	case "recent":
+		f := recentFlagsOf(set)
+		cmd, wrong = bounded(timeout, f.run), f.wrong
+	case "cleanup":
+		f := cleanupFlagsOf(set)
+		cmd, wrong = bounded(timeout, f.run), f.wrong
 	case "reshard":
 		job := reshardFlags(set)
 		cmd, wrong = bounded(timeout, job.run), job.wrong
@@ -130,17 +147,27 @@ func usage(w io.Writer) {
 rollup show [-json]        total, today, age, lag, the exact total now, and the shards;
                            with -worker http://HOST:8080/metrics its commits and contention too
 rollup check -max-age 5m   exit 1 when the total is older than that
-rollup audit [-json]       compare markers with shards; exit 1 on drift
+rollup audit [-json]       compare markers with shards; exit 1 on drift. Keeps what it verified, so
+                           that markers may expire. -marker-ttl D: the shortest WORKER_MARKER_TTL
+                           that was in force (840h); -repair: show what would set it right, ask
+                           (or -yes), do and record it; -accept: take the counts' word for orders
+                           whose markers expired before any audit, and record it
+rollup recent [-n 50]      the orders counted last; -day 2026-11-30: of that day; -page TOKEN: go
+                           on; -json
+rollup cleanup -older-than D
+                           delete expired markers that were created before that, where the
+                           database has no TTL policy; -json
 rollup reshard -shards N   change the number of shards; running workers follow within 30s
 rollup reshard -fold       move what shards beyond that number have counted into the others
                            (with either, -json)
 
-Each gives up after %v, or -timeout D; of a rollup that repeats, each run after a minute.
+Each gives up after %v (an audit after %v, a cleanup after %v), or -timeout D; of a
+rollup that repeats, each run after a minute.
 
 Settings: GOOGLE_CLOUD_PROJECT, FIRESTORE_DATABASE, ROLLUP_COUNTER, ROLLUP_EVERY,
 ROLLUP_AUDIT_EVERY, ROLLUP_LISTEN, ROLLUP_LOG_LEVEL. Exit codes: 0 done; 1 failed, stale or
 drifted; 2 bad settings or arguments.
-`, commandTimeout)
+`, commandTimeout, auditTimeout, cleanupTimeout)
 }
 
 // bounded makes a command give up after the timeout, which is known when it runs.

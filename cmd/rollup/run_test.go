@@ -183,7 +183,7 @@ func TestCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code != 1 || a.OK || a.Drift != 1 || a.Shards[1].Drift != 1 ||
-		stderr != "orders-today has drifted: 12 markers, and the shards sum to 13" {
+		stderr != "orders-today has drifted: 12 markers, and the shards sum to 13; shard 1 by +1" {
 		t.Errorf("audit with a shard that was changed: %q, exit code %d, %+v", stderr, code, a)
 	}
 }
@@ -323,6 +323,23 @@ func TestGolden(t *testing.T) {
 			{Day: "2026-11-30", Markers: 249, Count: 250, Drift: 1}}}
 	golden(t, "audit.txt", func(b *bytes.Buffer) error { return writeAudit(b, a) })
 	golden(t, "audit.json", func(b *bytes.Buffer) error { return writeJSON(b, a) })
+	sealed := noon.Add(-time.Hour)
+	a.Sealed, a.SealedTo, a.Unknown, a.Strays, a.Expired = 900, &sealed, 3, 2, 40
+	a.Shards = append(a.Shards, counter.AuditShard{Shard: 9, Markers: 7, Count: 7, Beyond: true})
+	golden(t, "audit-notes.txt", func(b *bytes.Buffer) error { return writeAudit(b, a) })
+	golden(t, "repair.txt", func(b *bytes.Buffer) error {
+		writePlan(b, "orders-today", &counter.Repair{Shards: []counter.ShardRepair{
+			{Shard: 0, Count: -1, Days: map[string]int64{"2026-11-30": -2, "2026-11-29": 1}},
+			{Shard: 4, Days: map[string]int64{"2026-11-30": 1}}}})
+		return nil
+	})
+	l := &counter.Listing{Counter: "orders-today", Orders: []counter.CountedOrder{
+		{Event: "ab", ID: "ord-1", Day: "2026-11-30", Shard: 3, AcceptedAt: sealed, CreatedAt: noon,
+			ExpireAt: noon, MessageID: "7"},
+		{Event: "cd", ID: "clear\x1b[2J", Source: "legacy-erp", Day: "2026-11-30", AcceptedAt: sealed,
+			CreatedAt: noon}}, Next: "TOKEN"}
+	golden(t, "recent.txt", func(b *bytes.Buffer) error { return writeListing(b, l) })
+	golden(t, "recent.json", func(b *bytes.Buffer) error { return writeJSON(b, l) })
 }
 
 // golden compares what f writes with a file below testdata, or rewrites the file.

@@ -28,8 +28,8 @@ type trouble struct {
 
 // atOnce are all commands, with a world that was wrong from the start.
 func atOnce() (all []trouble) {
-	for _, args := range []string{"", "show", "check -max-age 5m", "audit", "reshard -shards 5",
-		"reshard -fold"} {
+	for _, args := range []string{"", "show", "check -max-age 5m", "audit", "audit -repair -yes", "recent",
+		"cleanup -older-than 840h", "reshard -shards 5", "reshard -fold"} {
 		all = append(all, trouble{args: args, doing: `reading counter "orders-today"`})
 	}
 	return all

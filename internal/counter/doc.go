@@ -2,9 +2,11 @@
 //
 // # Data model
 //
-//	counters/{counter}             the definition (numShards, timeZone) and the last rollup
+//	counters/{counter}             the definition (numShards, timeZone), the last rollup, and the
+//	                               audit's sealed part
 //	counters/{counter}/shards/{i}  count int, days {"2026-11-30": int, …}, folded {"7": int, …}?
 //	counters/{counter}/days/{day}  total int, asOf time, written by the rollup
+//	counters/{counter}/repairs/{n} who changed the counts, when, and by how much
 //	counters/{counter}/reshards/{} from int, to int, at time, by string: one for each Reshard
 //	counters/{counter}/folds/{}    shard int, into int, count int, at time, by string: one for
 //	                               each transaction of a Fold
