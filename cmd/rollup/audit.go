@@ -141,6 +141,11 @@ func notes(a *counter.AuditReport) (lines string) {
 		note(a.Sealed, "%d of the markers were verified by earlier audits, up to %s",
 			stamp(*a.SealedTo))
 	}
+	var folded int64
+	for _, s := range a.Shards {
+		folded += max(0, s.Folded)
+	}
+	note(folded, "%d orders are counted in another shard than their markers name: they were folded")
 	note(a.Unknown, "%d orders cannot be told: their markers may have expired before any audit "+
 		"verified them (-accept takes the counts' word)")
 	note(a.Strays, "%d markers name no shard of the counter, or no time")

@@ -68,6 +68,9 @@ func writePlan(w io.Writer, name string, plan *counter.Repair) {
 		for _, day := range slices.Sorted(maps.Keys(s.Days)) {
 			fmt.Fprintf(w, "  shard %d %s %+d\n", s.Shard, day, s.Days[day])
 		}
+		for _, origin := range slices.Sorted(maps.Keys(s.Folded)) {
+			fmt.Fprintf(w, "  shard %d folded from %d %+d\n", s.Shard, origin, s.Folded[origin])
+		}
 	}
 }
 

@@ -46,11 +46,12 @@ type AuditShard struct {
 	Drift   int64 `json:"drift"`
 	Sealed  int64 `json:"sealed"`
 	Unknown int64 `json:"unknown"`
-	Beyond  bool  `json:"beyond"` // the definition has no such shard any more; it counts all the same
+	Folded  int64 `json:"folded,omitempty"` // of Count: markers elsewhere; below 0: counts elsewhere
+	Beyond  bool  `json:"beyond"`           // the definition has no such shard any more; it counts all the same
 
-	days    map[string]int64
-	present int64 // marker documents that name it
-	fresh   int64 // of them, created after the sealed part
+	days    map[string]int64 // of its document; nil: there is none
+	present int64            // marker documents that name it
+	fresh   int64            // of them, created after the sealed part
 }
 
 // An AuditDay is the audit of one calendar day.
@@ -133,8 +134,10 @@ func newAuditReport(r *Reading, s seal) *AuditReport {
 		sh.Shard, sh.Sealed = i, n
 		shards[i] = sh
 	}
+	folded := r.Folded()
 	for _, i := range slices.Sorted(maps.Keys(shards)) {
 		sh := shards[i]
+		sh.Folded = folded[i]
 		sh.Beyond = i >= r.Definition.Shards
 		a.Shards = append(a.Shards, sh)
 	}

@@ -57,9 +57,10 @@ func (a *AuditReport) judgeShards(hidden map[string]int64) {
 		s := &a.Shards[i]
 		s.Markers = s.Sealed + s.fresh
 		s.Drift = s.gap()
+		days := a.daysOf(s)
 		var most int64
 		for day, n := range hidden {
-			most += min(n, s.days[day])
+			most += min(n, days[day])
 		}
 		s.Unknown = max(0, min(s.Drift, most, left))
 		s.Drift -= s.Unknown
@@ -67,10 +68,9 @@ func (a *AuditReport) judgeShards(hidden map[string]int64) {
 	}
 }
 
-// gap is what the shard has counted beyond its markers. Whatever moves counts from one shard to
-// another without moving markers has its term here, and nowhere else: the sealed part is by the
-// shard that the markers name.
-func (s *AuditShard) gap() int64 { return s.Count - s.Markers }
+// gap is what the shard has counted beyond its markers. Folds move counts from one shard to another
+// and leave the markers, and the sealed part, with the shard that they name: that is their term.
+func (s *AuditShard) gap() int64 { return s.Count - s.Markers - s.Folded }
 
 // mayHaveExpired reports whether some marker of the day's orders may have expired that is not
 // sealed. A day is too coarse for a TTL of hours: there an order counts as younger than its TTL

@@ -3,6 +3,7 @@ package counter
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -159,18 +160,19 @@ func (r *Reading) Days() map[string]int64 {
 }
 
 // shardNumbers is the shards that may have markers: those that exist, also beyond the definition,
-// and those that may come to exist.
+// those that may come to exist, and those that were folded into others.
 func (r *Reading) shardNumbers() []int {
-	var numbers []int
+	numbers := map[int]bool{}
 	for i := range r.Definition.Shards {
-		numbers = append(numbers, i)
+		numbers[i] = true
 	}
-	for _, s := range r.Shards { // by number
-		if s.Number >= r.Definition.Shards {
-			numbers = append(numbers, s.Number)
+	for _, s := range r.Shards {
+		numbers[s.Number] = true
+		for origin := range s.Folded {
+			numbers[origin] = true
 		}
 	}
-	return numbers
+	return slices.Sorted(maps.Keys(numbers))
 }
 
 // sleep waits for d, or returns early with ctx's error.

@@ -28,6 +28,7 @@ type Repair struct {
 
 	counter  string
 	readTime time.Time
+	there    map[int]bool // the shards that have a document
 }
 
 // A ShardRepair is what to add to one shard.
@@ -35,6 +36,9 @@ type ShardRepair struct {
 	Shard int              `json:"shard"`
 	Count int64            `json:"count"`
 	Days  map[string]int64 `json:"days"`
+
+	// Folded is to add to what the document says of the shards that were folded into it.
+	Folded map[int]int64 `json:"folded,omitempty"`
 }
 
 // ErrUnrepairable means that an audit found what no repair can set right.
@@ -52,33 +56,35 @@ func (a *AuditReport) Repair(ctx context.Context, client *firestore.Client) (*Re
 	if err != nil {
 		return nil, err
 	}
-	p := &Repair{Number: number + 1, Drift: a.Drift, counter: a.Counter, readTime: a.ReadTime}
 	days, err := a.dayDrifts(ctx, client)
 	if err != nil {
 		return nil, err
 	}
-	for i, s := range a.Shards {
-		r := ShardRepair{Shard: s.Shard, Count: -s.Drift, Days: map[string]int64{}}
-		for day, drifts := range days {
-			if drifts[i] != 0 {
-				r.Days[day] = -drifts[i]
-			}
-		}
-		if r.Count != 0 || len(r.Days) > 0 {
-			p.Shards = append(p.Shards, r)
+	shards := repairs{}
+	for _, s := range a.Shards {
+		shards.count(a.documentOf(s), s.Shard, -s.Drift)
+	}
+	for day, drifts := range days {
+		for _, family := range a.families() {
+			shards.day(day, family, drifts)
 		}
 	}
-	if len(p.Shards) == 0 {
+	if len(shards) == 0 {
 		return nil, nil
+	}
+	p := &Repair{Number: number + 1, Drift: a.Drift, Shards: shards.sorted(), counter: a.Counter,
+		readTime: a.ReadTime, there: map[int]bool{}}
+	for _, s := range a.reading.Shards {
+		p.there[s.Number] = true
 	}
 	return p, nil
 }
 
 // dayDrifts finds the shards that a day's drift is in: by their own markers of the day, which are
-// all there while the day is young.
+// all there while the day is young. They are by day and by shard.
 func (a *AuditReport) dayDrifts(
 	ctx context.Context, client *firestore.Client,
-) (map[string][]int64, error) {
+) (map[string]map[int]int64, error) {
 	m := markersOf{client: client, name: a.Counter}
 	c := &census{client: client, at: a.ReadTime}
 	markers := map[string][]int64{}
@@ -94,21 +100,24 @@ func (a *AuditReport) dayDrifts(
 	if err := c.run(ctx); err != nil {
 		return nil, fmt.Errorf("finding the drift of %q: %w", a.Counter, err)
 	}
+	drifts := map[string]map[int]int64{}
 	for _, d := range a.Days {
 		if d.Drift == 0 {
 			continue
 		}
+		drifts[d.Day] = map[int]int64{}
 		var sum int64
 		for i, s := range a.Shards {
-			markers[d.Day][i] = s.days[d.Day] - markers[d.Day][i] // from here on the drift
-			sum += markers[d.Day][i]
+			drift := s.days[d.Day] - markers[d.Day][i]
+			drifts[d.Day][s.Shard] = drift
+			sum += drift
 		}
 		if sum != d.Drift {
 			return nil, fmt.Errorf("%q %w: the markers do not tell in which shard %s is off by %+d",
 				a.Counter, ErrUnrepairable, d.Day, d.Drift)
 		}
 	}
-	return markers, nil
+	return drifts, nil
 }
 
 // Apply adds the repair to the shards and records it, in one commit. It adds to what is there, so
@@ -127,7 +136,11 @@ func (p *Repair) Apply(
 			tx.Update(ref, []firestore.Update{{Path: repairsField, Value: p.Number}}))
 		for _, s := range p.Shards {
 			shard := ref.Collection(shardsCollection).Doc(strconv.Itoa(s.Shard))
-			err = errors.Join(err, tx.Set(shard, s.increments(), firestore.MergeAll))
+			if p.there[s.Shard] { // unless it was folded away meanwhile: then the repair fails
+				err = errors.Join(err, tx.Update(shard, s.updates()))
+			} else {
+				err = errors.Join(err, tx.Set(shard, s.increments(), firestore.MergeAll))
+			}
 		}
 		return err
 	}, firestore.MaxAttempts(1))
@@ -149,25 +162,11 @@ func (p *Repair) Apply(
 func (p *Repair) record(by, nonce string) map[string]any {
 	shards := map[string]any{}
 	for _, s := range p.Shards {
-		shards[strconv.Itoa(s.Shard)] = map[string]any{"count": s.Count, "days": s.Days}
+		shards[strconv.Itoa(s.Shard)] = s.record()
 	}
 	return map[string]any{"kind": "repair", "by": by, "at": firestore.ServerTimestamp,
 		"readTime": p.readTime, "drift": p.Drift, "shards": shards, "commit": nonce,
 		"schemaVersion": SchemaVersion}
-}
-
-// increments leaves out what is not to change: an empty map would replace the days.
-func (s ShardRepair) increments() map[string]any {
-	out := map[string]any{"count": firestore.Increment(s.Count)}
-	if len(s.Days) == 0 {
-		return out
-	}
-	days := map[string]any{}
-	for day, n := range s.Days {
-		days[day] = firestore.Increment(n)
-	}
-	out["days"] = days
-	return out
 }
 
 // recordAccepted records who took the word of the counts for orders whose markers are gone, and
