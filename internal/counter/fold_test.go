@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/atlasmart/ordertally/internal/emulator/emulatortest"
+	"github.com/atlasmart/ordertally/internal/fault"
 )
 
 // A depot is a counter on the emulator whose shards are folded.
@@ -142,29 +143,31 @@ func TestFold(t *testing.T) {
 
 // TestFoldOnABrokenWire loses requests and answers, and stops folds in the middle.
 func TestFoldOnABrokenWire(t *testing.T) {
+	const faults = 12
 	for _, tt := range []struct {
 		code codes.Code
-		lost bool
-	}{{codes.Unavailable, true}, {codes.Aborted, false}, {codes.Internal, true}} {
-		t.Run(fmt.Sprintf("%v lost=%v", tt.code, tt.lost), func(t *testing.T) {
+		kind fault.Kind
+	}{{codes.Unavailable, fault.Lose}, {codes.Aborted, fault.Refuse}, {codes.Internal, fault.Lose}} {
+		t.Run(fmt.Sprintf("%v %v", tt.code, tt.kind), func(t *testing.T) {
 			t.Parallel()
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
-			w := &wire{code: tt.code, lost: tt.lost, rand: rand.New(rand.NewPCG(seed, 0))}
+			w := fault.New(seed, fault.Rule{Kind: tt.kind, Code: tt.code, Share: 1. / 3, Times: faults,
+				Methods: []string{"BeginTransaction", "Commit"}})
 			env := emulatortest.New(t)
 			d := newDepot(t, env.Firestore(), 12)
 			d.count(12)
 			d.reshard(2)
-			broken := env.Firestore(grpc.WithUnaryInterceptor(w.unary))
+			broken := env.Firestore(w.Options()...)
 			_, err := Fold(t.Context(), broken, "orders", "me")
-			for tries := 0; err != nil && tries < wireFaults; tries++ { // its first read is broken too
+			for tries := 0; err != nil && tries < faults; tries++ { // its first read is broken too
 				_, err = Fold(t.Context(), broken, "orders", "me")
 			}
 			if err != nil {
 				t.Errorf("Fold: %v", err)
 			}
 			d.verify(2)
-			if w.hits == 0 {
+			if w.Total() == 0 {
 				t.Error("the wire never broke")
 			}
 		})

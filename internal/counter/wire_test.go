@@ -1,86 +1,44 @@
 package counter
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/atlasmart/ordertally/internal/emulator/emulatortest"
+	"github.com/atlasmart/ordertally/internal/fault"
 )
-
-// A wire breaks calls between the client and the emulator.
-type wire struct {
-	code codes.Code
-	lost bool // after the call was applied, else before it is made
-
-	mu   sync.Mutex
-	rand *rand.Rand
-	hits int
-}
-
-// wireFaults is how many calls a wire breaks, a third of those that pass until then.
-const wireFaults = 12
-
-func (w *wire) strike() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.hits == wireFaults || w.rand.IntN(3) > 0 {
-		return false
-	}
-	w.hits++
-	return true
-}
-
-func (w *wire) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn,
-	invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
-) error {
-	if !strings.HasSuffix(method, "/Commit") && !strings.HasSuffix(method, "/BeginTransaction") ||
-		!w.strike() {
-		return invoke(ctx, method, req, reply, cc, opts...)
-	}
-	if w.lost {
-		if err := invoke(ctx, method, req, reply, cc, opts...); err != nil {
-			return err
-		}
-	}
-	return status.Error(w.code, "the wire broke")
-}
 
 // TestBrokenWire sends doubled orders through two workers whose calls to the emulator fail with
 // every transient code, before they are applied and after. The client has retries of its own for
 // some codes, and a transaction whose answer was lost looks closed to them: what it makes of the
 // faults is its own, and the counts are exact all the same.
 func TestBrokenWire(t *testing.T) {
-	for _, code := range []codes.Code{codes.Unavailable, codes.Aborted, codes.DeadlineExceeded,
-		codes.ResourceExhausted, codes.Internal, codes.Unknown, codes.Canceled} {
-		for _, lost := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%v lost=%v", code, lost), func(t *testing.T) {
+	for _, code := range fault.Transient {
+		for _, kind := range []fault.Kind{fault.Refuse, fault.Lose} {
+			t.Run(fmt.Sprintf("%v %v", code, kind), func(t *testing.T) {
 				t.Parallel()
 				seed := rand.Uint64()
 				t.Logf("seed %d", seed)
-				w := &wire{code: code, lost: lost, rand: rand.New(rand.NewPCG(seed, 0))}
-				env := emulatortest.New(t)
-				w.carry(t, env, env.Firestore())
+				// Twelve calls, a third of those that pass until then.
+				w := fault.New(seed, fault.Rule{Kind: kind, Code: code, Share: 1. / 3, Times: 12,
+					Methods: []string{"BeginTransaction", "Commit"}})
+				carry(t, w)
 			})
 		}
 	}
 }
 
-func (w *wire) carry(t *testing.T, env *emulatortest.Env, sound *firestore.Client) {
+func carry(t *testing.T, w *fault.Wire) {
+	env := emulatortest.New(t)
+	sound := env.Firestore()
 	def := define(t, sound, "orders", 3)
 	const orders = 90
 	var counters []*Counter
 	for range 2 {
-		broken := env.Firestore(grpc.WithUnaryInterceptor(w.unary))
+		broken := env.Firestore(w.Options()...)
 		c, err := New(broken, "orders", def, Options{GroupMax: 7, MarkerTTL: time.Hour})
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +64,7 @@ func (w *wire) carry(t *testing.T, env *emulatortest.Env, sound *firestore.Clien
 		})
 	}
 	wg.Wait()
-	if w.hits == 0 {
+	if w.Total() == 0 {
 		t.Error("the wire never broke")
 	}
 	a, err := Audit(t.Context(), sound, "orders")

@@ -1,0 +1,142 @@
+package fault
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+)
+
+func (w *Wire) unary(
+	ctx context.Context, method string, req, reply any, cc *grpc.ClientConn,
+	invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
+) error {
+	c := w.begin(method, false)
+	if err := c.before(ctx); err != nil {
+		return err
+	}
+	err := invoke(ctx, method, req, reply, cc, opts...)
+	if broken := c.after(ctx); broken != nil {
+		return broken
+	}
+	return err
+}
+
+// before does what the fault does before the call reaches the server.
+func (c *call) before(ctx context.Context) error {
+	switch c.Kind {
+	case Refuse:
+		return c.err()
+	case Hang:
+		return c.hang(ctx)
+	case Slow:
+		return c.hold(ctx)
+	}
+	return nil
+}
+
+// after does what the fault does once the server has answered.
+func (c *call) after(ctx context.Context) error {
+	if c.cutOff() {
+		return down()
+	}
+	switch c.Kind {
+	case Lose:
+		return c.err()
+	case Mute:
+		return c.hang(ctx)
+	}
+	return nil
+}
+
+func (w *Wire) stream(
+	ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
+	open grpc.Streamer, opts ...grpc.CallOption,
+) (grpc.ClientStream, error) {
+	c := w.begin(method, true)
+	if c.Kind == Refuse || c.Kind == Hang {
+		return &unopened{ctx: ctx, call: c}, nil
+	}
+	if err := c.before(ctx); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	cs, err := open(ctx, desc, cc, method, opts...)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	s := &stream{ClientStream: cs, call: c, cancel: cancel}
+	w.track(ctx, s)
+	if c.Kind == Break {
+		t := time.AfterFunc(c.For, func() { s.fail(c.err()) })
+		context.AfterFunc(ctx, func() { t.Stop() })
+	}
+	return s, nil
+}
+
+// track knows the stream for as long as it is open.
+func (w *Wire) track(ctx context.Context, s *stream) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.streams[s] = struct{}{}
+	context.AfterFunc(ctx, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.streams, s)
+	})
+}
+
+// A stream is an open stream that may be broken at any time.
+type stream struct {
+	grpc.ClientStream
+	call   *call
+	cancel context.CancelFunc
+
+	mu  sync.Mutex
+	why error // it was broken; nil: it was not
+}
+
+func (s *stream) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.why == nil {
+		s.why = err
+	}
+	s.cancel()
+}
+
+// RecvMsg implements grpc.ClientStream. The client reads until an error, so here the stream's own
+// context ends.
+func (s *stream) RecvMsg(m any) error {
+	err := s.ClientStream.RecvMsg(m)
+	switch s.call.Kind {
+	case Lose:
+		err = s.call.err()
+	case Mute:
+		err = s.call.hang(s.Context())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.why != nil {
+		err = s.why
+	}
+	if err != nil {
+		s.cancel()
+	}
+	return err
+}
+
+// An unopened stream never reaches the server. It fails as a service's does: at the first answer,
+// and not at the call.
+type unopened struct {
+	grpc.ClientStream
+	ctx  context.Context
+	call *call
+}
+
+func (*unopened) SendMsg(any) error          { return nil }
+func (*unopened) CloseSend() error           { return nil }
+func (u *unopened) Context() context.Context { return u.ctx }
+func (u *unopened) RecvMsg(any) error        { return u.call.before(u.ctx) }
