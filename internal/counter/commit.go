@@ -54,10 +54,11 @@ type committer struct {
 // A group is the part of a lane's group that is not settled yet.
 type group struct {
 	batch
-	read     bool // look for known markers before the next commit
-	reads    int  // how often that was done
-	met      bool // a known order was among them
-	refusals int  // in a row
+	read     bool  // look for known markers before the next commit
+	reads    int   // how often that was done
+	met      bool  // a known order was among them
+	refusals int   // in a row
+	refusal  error // for good; of a group of one order
 	retry    backoff
 }
 
@@ -89,9 +90,13 @@ func (c *committer) settle(ctx context.Context, g *group) {
 		if err == nil || c.consider(ctx, g, err) {
 			continue
 		}
-		if g.refusals == 2 {
-			c.split(ctx, g, err)
+		if g.refusals == 2 && len(g.entries) > 1 {
+			c.split(ctx, g)
 			return
+		}
+		if g.refusals == 2 {
+			g.refusal = &RefusedError{Event: g.entries[0].id, cause: err}
+			continue // but its marker is looked for once more
 		}
 		if g.retry.wait(ctx) != nil {
 			g.settleAll(0, ErrClosed)
@@ -123,6 +128,10 @@ func (c *committer) attempt(ctx context.Context, g *group) error {
 			return nil
 		}
 	}
+	if g.refusal != nil {
+		g.settleAll(0, g.refusal)
+		return nil
+	}
 	start := time.Now()
 	err := c.store.commit(ctx, &g.batch)
 	c.metrics.commit(ctx, time.Since(start), err)
@@ -147,6 +156,9 @@ func (c *committer) consider(ctx context.Context, g *group, err error) (again bo
 		return g.reads == 0
 	}
 	if v == refused {
+		// The client repeats a commit whose answer was lost, and calls the transaction that it
+		// closed an invalid argument: the markers tell.
+		g.read = true
 		g.refusals++
 	} else {
 		g.refusals = 0
@@ -191,11 +203,7 @@ func (c *committer) drop(g *group, known map[EventID]Marker) {
 
 // split goes on with the halves of a group that was refused twice, until the bad order stands
 // alone. The halves keep the group's nonce, so that each still knows what the whole has written.
-func (c *committer) split(ctx context.Context, g *group, cause error) {
-	if len(g.entries) == 1 {
-		g.settleAll(0, &RefusedError{Event: g.entries[0].id, cause: cause})
-		return
-	}
+func (c *committer) split(ctx context.Context, g *group) {
 	mid := len(g.entries) / 2
 	for _, half := range [][]*entry{g.entries[:mid], g.entries[mid:]} {
 		part := &group{batch: batch{shard: g.shard, commit: g.commit, entries: half}}

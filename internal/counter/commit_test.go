@@ -172,6 +172,35 @@ func TestARefusalOnceIsNoOrdersFault(t *testing.T) {
 	})
 }
 
+// TestACountedOrderIsNeverRefused is about a commit whose answer is lost: the client repeats it,
+// and calls the transaction, which is closed by then, an invalid argument. When that happens twice
+// in a row it looks like a refusal for good, of an order that is counted.
+func TestACountedOrderIsNeverRefused(t *testing.T) {
+	for applied := 1; applied <= 2; applied++ {
+		t.Run(fmt.Sprint("by commit ", applied), func(t *testing.T) {
+			inBubble(t, 1, Options{}, func(t *testing.T, b *bench) {
+				closed := status.Error(codes.InvalidArgument, "transaction is closed")
+				b.store.refuse = func(n int, _ *batch) error {
+					if n != applied {
+						return closed
+					}
+					return nil
+				}
+				b.store.lose = func(int, *batch) error { return closed }
+				b.store.unread = func(n int) error {
+					if n <= applied {
+						return status.Error(codes.Unavailable, "")
+					}
+					return nil
+				}
+				b.add("a")
+				b.settled(t, map[string][]string{"a": {"counted"}})
+				b.counts(t, 1)
+			})
+		})
+	}
+}
+
 func TestTroubleWithTheWorldIsWaitedFor(t *testing.T) {
 	for _, code := range []codes.Code{codes.PermissionDenied, codes.NotFound,
 		codes.Unauthenticated, codes.FailedPrecondition} {
