@@ -6,8 +6,8 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZTIME    ?= 20s
 
-.PHONY: help build demo up test short bench bench-quick bench-long mutate check fmt vet \
-	staticcheck govulncheck tidy fuzz cover deploy-check clean
+.PHONY: help build demo up test short bench bench-quick bench-long mutate exactness check fmt \
+	vet staticcheck govulncheck tidy fuzz cover deploy-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,12 @@ test: ## every test, with the race detector, on one pair of emulators
 
 short: ## the tests that need no emulator
 	$(GO) test -race -shuffle=on -short ./...
+
+exactness: build ## all tests, recorded in the table of docs/exactness.md
+	rm -f $(BIN)/evidence.jsonl
+	ORDERTALLY_EVIDENCE=$(abspath $(BIN))/evidence.jsonl \
+	  $(GO) run ./cmd/demo exec -- $(GO) test -count=1 -race -shuffle=on ./...
+	$(GO) run ./internal/evidence/render $(BIN)/evidence.jsonl docs/exactness.md
 
 bench: build ## the lab: the product beside the textbook, five rounds on fresh emulators
 	$(BIN)/bench -rounds 5 -plot bench/results.svg | tee bench/results.txt
