@@ -94,38 +94,68 @@ type stream struct {
 	call   *call
 	cancel context.CancelFunc
 
-	mu  sync.Mutex
-	why error // it was broken; nil: it was not
+	sending sync.Mutex // a stream takes one sender at a time
+	mu      sync.Mutex
+	why     error // it was broken; nil: it was not
 }
 
+// parting is how long a server may take to end a stream that is to break.
+const parting = time.Second
+
+// fail breaks the stream. The server is asked to end its side, as it had when the fault were its
+// own: the Pub/Sub emulator goes on to hand messages to a stream that was only cancelled.
 func (s *stream) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.why == nil {
-		s.why = err
+	if s.why != nil {
+		return
 	}
-	s.cancel()
+	s.why = err
+	time.AfterFunc(parting, s.cancel)
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	_ = s.ClientStream.CloseSend() // it never fails, by its documentation
+}
+
+// SendMsg implements grpc.ClientStream.
+func (s *stream) SendMsg(m any) error {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	return s.ClientStream.SendMsg(m)
+}
+
+// CloseSend implements grpc.ClientStream.
+func (s *stream) CloseSend() error {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	return s.ClientStream.CloseSend()
 }
 
 // RecvMsg implements grpc.ClientStream. The client reads until an error, so here the stream's own
 // context ends.
 func (s *stream) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
-	switch s.call.Kind {
-	case Lose:
-		err = s.call.err()
-	case Mute:
-		err = s.call.hang(s.Context())
+	for err == nil && s.broken() != nil {
+		err = s.ClientStream.RecvMsg(m) // what comes after the break is lost
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.why != nil {
-		err = s.why
+	switch {
+	case s.broken() != nil:
+		err = s.broken()
+	case s.call.Kind == Lose:
+		err = s.call.err()
+	case s.call.Kind == Mute:
+		err = s.call.hang(s.Context())
 	}
 	if err != nil {
 		s.cancel()
 	}
 	return err
+}
+
+func (s *stream) broken() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.why
 }
 
 // An unopened stream never reaches the server. It fails as a service's does: at the first answer,
