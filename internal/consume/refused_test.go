@@ -22,7 +22,8 @@ import (
 	"github.com/atlasmart/ordertally/internal/counter"
 )
 
-// A scripted Firestore takes the commits that its script lets pass, and keeps nothing.
+// A scripted Firestore takes the commits that its script lets pass, keeps nothing, and so has no
+// document.
 type scripted struct {
 	firestorepb.UnimplementedFirestoreServer
 	script func(*firestorepb.CommitRequest) error
@@ -52,6 +53,20 @@ func (s scripted) Commit(
 			&firestorepb.WriteResult{UpdateTime: timestamppb.Now()})
 	}
 	return res, nil
+}
+
+func (scripted) BatchGetDocuments(
+	req *firestorepb.BatchGetDocumentsRequest,
+	answers firestorepb.Firestore_BatchGetDocumentsServer,
+) error {
+	for _, name := range req.GetDocuments() {
+		err := answers.Send(&firestorepb.BatchGetDocumentsResponse{ReadTime: timestamppb.Now(),
+			Result: &firestorepb.BatchGetDocumentsResponse_Missing{Missing: name}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // newScripted returns a counter at a scripted Firestore: the real one, since only it can say why
