@@ -174,7 +174,7 @@ func TestConsume_deadLetter(t *testing.T) {
 
 func TestConsume_deadLetterNotPublished(t *testing.T) {
 	t.Parallel()
-	dead := &fault{match: func(r any) bool {
+	dead := &refusal{match: func(r any) bool {
 		return r.(*pubsubpb.PublishRequest).Topic == deadTopic
 	}}
 	dead.set(status.Error(codes.PermissionDenied, "not allowed"))
@@ -272,7 +272,7 @@ func TestConsume_panic(t *testing.T) {
 // and is a duplicate then.
 func TestConsume_lostAck(t *testing.T) {
 	t.Parallel()
-	lost := &fault{}
+	lost := &refusal{}
 	lost.set(status.Error(codes.Internal, "lost"))
 	l := newLedger()
 	e := newEdge(t, l, lost.of("Acknowledge")).run()

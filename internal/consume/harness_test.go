@@ -128,9 +128,9 @@ type edge struct {
 
 // newEdge makes a topic, its subscription and a topic for dead letters. Messages are handed to
 // orders when run is called.
-func newEdge(t *testing.T, orders adder, faults ...pstest.ServerReactorOption) *edge {
+func newEdge(t *testing.T, orders adder, refusals ...pstest.ServerReactorOption) *edge {
 	t.Helper()
-	e := &edge{t: t, server: pstest.NewServer(faults...), wire: &wire{}, orders: orders}
+	e := &edge{t: t, server: pstest.NewServer(refusals...), wire: &wire{}, orders: orders}
 	t.Cleanup(func() { closing(t, e.server) })
 	conn, err := grpc.NewClient("passthrough:///"+e.server.Addr, grpc.WithNoProxy(),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -292,22 +292,22 @@ func (e *edge) metric(name string) metricdata.Aggregation {
 	return nil
 }
 
-// A fault is a reactor that fails calls of the fake while it is set.
-type fault struct {
+// A refusal is a reactor that fails calls of the fake while it is set.
+type refusal struct {
 	match func(request any) bool // nil: every one
 	err   atomic.Pointer[error]
 	hits  atomic.Int64
 }
 
-func (f *fault) set(err error) { f.err.Store(&err) }
-func (f *fault) clear()        { f.err.Store(nil) }
+func (f *refusal) set(err error) { f.err.Store(&err) }
+func (f *refusal) clear()        { f.err.Store(nil) }
 
-func (f *fault) of(method string) pstest.ServerReactorOption {
+func (f *refusal) of(method string) pstest.ServerReactorOption {
 	return pstest.ServerReactorOption{FuncName: method, Reactor: f}
 }
 
 // React implements pstest.Reactor.
-func (f *fault) React(request any) (handled bool, ret any, err error) {
+func (f *refusal) React(request any) (handled bool, ret any, err error) {
 	p := f.err.Load()
 	if p == nil || f.match != nil && !f.match(request) {
 		return false, nil, nil

@@ -133,7 +133,7 @@ func script() func(*firestorepb.CommitRequest) error {
 // refused, unlucky and given up, through a consumer and a counter, and reads their log.
 func TestLogsGiveNoOrderAway(t *testing.T) {
 	t.Parallel()
-	unpublished := &fault{match: func(r any) bool {
+	unpublished := &refusal{match: func(r any) bool {
 		return r.(*pubsubpb.PublishRequest).Topic == deadTopic
 	}}
 	unpublished.set(status.Error(codes.PermissionDenied, "not allowed"))

@@ -95,7 +95,7 @@ func TestCheck_missing(t *testing.T) {
 func TestCheck_notAllowedToLook(t *testing.T) {
 	t.Parallel()
 	denied := status.Error(codes.PermissionDenied, "not allowed")
-	sub, dead := &fault{}, &fault{}
+	sub, dead := &refusal{}, &refusal{}
 	e := newEdge(t, nil, sub.of("GetSubscription"), dead.of("GetTopic"))
 	e.cfg.DeadLetterTopic = deadTopic
 	dead.set(denied)
