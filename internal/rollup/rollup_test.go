@@ -32,6 +32,7 @@ var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 // A house is one counter on the emulator, the way in and the job.
 type house struct {
 	t       *testing.T
+	env     *emulatortest.Env
 	client  *firestore.Client
 	counter *counter.Counter
 	job     *Job
@@ -39,7 +40,8 @@ type house struct {
 
 func newHouse(t *testing.T, zone string) *house {
 	t.Helper()
-	client := emulatortest.New(t).Firestore()
+	env := emulatortest.New(t)
+	client := env.Firestore()
 	loc, err := time.LoadLocation(zone)
 	if err != nil {
 		t.Fatal(err)
@@ -55,14 +57,16 @@ func newHouse(t *testing.T, zone string) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	h := &house{t: t, client: client, counter: c}
+	h := &house{t: t, env: env, client: client, counter: c}
 	h.job = h.newJob()
 	return h
 }
 
-func (h *house) newJob() *Job {
+func (h *house) newJob() *Job { return h.jobOn(h.client) }
+
+func (h *house) jobOn(client *firestore.Client) *Job {
 	h.t.Helper()
-	j, err := New(h.client, "orders", zaptest.NewLogger(h.t), nil)
+	j, err := New(client, "orders", zaptest.NewLogger(h.t), nil)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -223,55 +227,6 @@ func TestALostRaceIsRunAgain(t *testing.T) {
 	}
 	if h.doc("counters/orders")["note"] != "hello" {
 		t.Error("the other's field is gone")
-	}
-}
-
-// TestManyAtOnce runs ten rollups over and over while orders flow, and watches the document.
-func TestManyAtOnce(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t, "UTC")
-	const orders = 400
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	var runs sync.WaitGroup
-	for range 10 {
-		j := h.newJob()
-		runs.Go(func() {
-			for ctx.Err() == nil {
-				if _, err := j.RunOnce(ctx, noon); err != nil && ctx.Err() == nil {
-					t.Errorf("a run beside nine others: %v", err)
-				}
-			}
-		})
-	}
-	runs.Go(func() { h.watch(ctx) })
-	for i := 0; i < orders; i += 10 {
-		h.order(i, i+10, noon)
-	}
-	stop()
-	runs.Wait()
-	if last := h.runOnce(h.job, noon); last.Total != orders {
-		t.Errorf("the last total is %d, want %d", last.Total, orders)
-	}
-}
-
-// watch checks that the total and its as-of never go back.
-func (h *house) watch(ctx context.Context) {
-	var total int64
-	var asOf time.Time
-	it := h.client.Doc("counters/orders").Snapshots(ctx)
-	defer it.Stop()
-	for {
-		snap, err := it.Next()
-		if err != nil {
-			return // the end of the test
-		}
-		n, _ := snap.Data()["rollupTotal"].(int64)
-		at, _ := snap.Data()["rollupAsOf"].(time.Time)
-		if n < total || at.Before(asOf) {
-			h.t.Errorf("went back from %d at %v to %d at %v", total, asOf, n, at)
-		}
-		total, asOf = n, at
 	}
 }
 
