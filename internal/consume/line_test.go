@@ -40,6 +40,7 @@ type line struct {
 	rand            *rand.Rand
 
 	orders  int          // published, each of them twice
+	held    atomic.Int64 // in a worker's hands, waiting to be counted
 	counted atomic.Int64 // called counted
 }
 
@@ -103,9 +104,11 @@ func (l *line) work(t *testing.T, def counter.Definition, dead string) *lineWork
 	return w
 }
 
-// tally counts what is called counted.
+// tally counts what is held and what is called counted.
 func (l *line) tally(a adder) adder {
 	return adderFunc(func(ctx context.Context, o counter.Order) (counter.Outcome, error) {
+		l.held.Add(1)
+		defer l.held.Add(-1)
 		outcome, err := a.Add(ctx, o)
 		if err == nil && outcome == counter.Counted {
 			l.counted.Add(1)
@@ -118,13 +121,14 @@ func (l *line) tally(a adder) adder {
 func (l *line) publish(n int) {
 	var bodies [][]byte
 	for i := l.orders; i < l.orders+n; i++ {
-		body := fmt.Appendf(nil, `{"orderId":"ord-%d"}`, i)
-		bodies = append(bodies, body, body)
+		bodies = append(bodies, []byte(body(i)), []byte(body(i)))
 	}
 	l.rand.Shuffle(len(bodies), func(i, j int) { bodies[i], bodies[j] = bodies[j], bodies[i] })
 	l.env.Publish(l.topic, bodies...)
 	l.orders += n
 }
+
+func body(i int) string { return fmt.Sprintf(`{"orderId":"ord-%d"}`, i) }
 
 // open waits until every worker's stream is open.
 func (l *line) open() error {
@@ -139,14 +143,46 @@ func (l *line) open() error {
 }
 
 // exact waits until every order that was published is called counted.
-func (l *line) exact() error {
+func (l *line) exact(ctx context.Context) error {
 	err := within("every order counted", func() (bool, error) {
 		return l.counted.Load() >= int64(l.orders), nil
 	})
 	if err != nil {
-		return fmt.Errorf("%w: %d of %d", err, l.counted.Load(), l.orders)
+		return fmt.Errorf("%w: %d of %d; %w", err, l.counted.Load(), l.orders, l.account(ctx))
 	}
 	return nil
+}
+
+// account tells where the orders are that are not called counted. One without a marker whose
+// messages are all acknowledged is lost. A message that is neither acknowledged nor held by a
+// worker is with Pub/Sub, which waits for a lease to run out.
+func (l *line) account(ctx context.Context) error {
+	held := l.held.Load()
+	messages, err := l.backlog.Look()
+	if err != nil {
+		return err
+	}
+	open := map[string]bool{}
+	for _, m := range messages {
+		open[string(m.Data)] = true
+	}
+	ids := make([]counter.EventID, l.orders)
+	for i := range ids {
+		ids[i] = counter.Order{ID: fmt.Sprint("ord-", i)}.Event("orders")
+	}
+	markers, err := counter.Markers(ctx, l.sound, ids)
+	if err != nil {
+		return err
+	}
+	var lost []string
+	for i, id := range ids {
+		if _, marked := markers[id]; !marked && !open[body(i)] {
+			lost = append(lost, body(i))
+		}
+	}
+	return fmt.Errorf("workers hold %d messages, then %d were not acknowledged, then %d orders "+
+		"were marked and %d called counted; lost: %v", held, len(messages), len(markers),
+		l.counted.Load(), lost)
 }
 
 // settled waits until no message of the subscription is unacknowledged.

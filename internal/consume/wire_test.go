@@ -1,6 +1,7 @@
 package consume
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -49,8 +50,6 @@ func lines() []lineFaults {
 	all := []lineFaults{
 		{name: "a stream breaks, and the client reopens it",
 			how: fmt.Sprint("interceptor, StreamingPull ends with ", retried), breaks: retried},
-		{name: "a stream breaks, and Receive ends",
-			how: fmt.Sprint("interceptor, StreamingPull ends with ", ended), breaks: ended},
 		{name: "acknowledgements fail", how: "interceptor, every code, before and after the call",
 			messages: slices.Concat(each(fault.Refuse, 1, acks, fault.Transient, fault.World),
 				each(fault.Lose, 1, acks, fault.Transient, fault.World))},
@@ -76,6 +75,10 @@ func lines() []lineFaults {
 		{name: "a storm of AlreadyExists", how: "interceptor, half of the commits, beside real ones",
 			store: []fault.Rule{{Kind: fault.Refuse, Code: codes.AlreadyExists, Methods: commit,
 				Share: 0.5}}},
+	}
+	for codes := range slices.Chunk(ended, 5) { // each takes the worker some seconds
+		all = append(all, lineFaults{name: "a stream breaks, and Receive ends",
+			how: fmt.Sprint("interceptor, StreamingPull ends with ", codes), breaks: codes})
 	}
 	for range *lineMixes {
 		all = append(all, lineFaults{name: "all of it at random",
@@ -112,7 +115,7 @@ func TestWire(t *testing.T) {
 	}
 	all(runs, func(r run) {
 		start := time.Now()
-		err := r.play(r.lineFaults)
+		err := r.play(t.Context(), r.lineFaults)
 		if err == nil {
 			err = r.verify(t.Context())
 		}
@@ -126,7 +129,7 @@ func TestWire(t *testing.T) {
 }
 
 // play publishes orders while the line goes wrong, until all are counted and settled.
-func (l *line) play(f lineFaults) error {
+func (l *line) play(ctx context.Context, f lineFaults) error {
 	if err := l.open(); err != nil {
 		return err
 	}
@@ -137,7 +140,7 @@ func (l *line) play(f lineFaults) error {
 	}
 	l.publish(60)
 	for _, code := range f.breaks {
-		if err := l.exact(); err != nil {
+		if err := l.exact(ctx); err != nil {
 			return fmt.Errorf("before %v: %w", code, err)
 		}
 		if err := l.open(); err != nil {
@@ -146,7 +149,7 @@ func (l *line) play(f lineFaults) error {
 		l.publish(10)
 		l.messages.Break(code)
 	}
-	if err := l.exact(); err != nil {
+	if err := l.exact(ctx); err != nil {
 		return err
 	}
 	if err := l.settled(); err != nil {
