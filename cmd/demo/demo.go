@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/atlasmart/ordertally/internal/child"
 	"github.com/atlasmart/ordertally/internal/emulator"
 )
 
@@ -126,7 +127,7 @@ func (d *demo) env() []string {
 
 // command returns one of the programs, set up to run once.
 func (d *demo) command(ctx context.Context, program string, args ...string) *exec.Cmd {
-	cmd := oneShot(ctx, d.path(program), args...)
+	cmd := child.OneShot(ctx, d.path(program), args...)
 	cmd.Env = append(os.Environ(), d.env()...)
 	return cmd
 }

@@ -15,6 +15,7 @@ import (
 
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 
+	"github.com/atlasmart/ordertally/internal/child"
 	"github.com/atlasmart/ordertally/internal/emulator/emulatortest"
 )
 
@@ -150,7 +151,7 @@ func TestUp_programsDoNotOutliveAKilledDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if err := all.SetReadDeadline(time.Now().Add(2 * stopGrace)); err != nil {
+	if err := all.SetReadDeadline(time.Now().Add(2 * child.Grace)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.Copy(io.Discard, all); err != nil {

@@ -20,7 +20,7 @@ var errNotReady = fmt.Errorf("not after %v", readyTimeout)
 
 // awaitReady returns when the child's /readyz says so. A child that ends
 // before is an error at once.
-func (c *child) awaitReady(ctx context.Context) error {
+func (c *running) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, errNotReady)
 	defer cancel()
 	tick := time.NewTicker(probeEvery)
@@ -28,9 +28,9 @@ func (c *child) awaitReady(ctx context.Context) error {
 	var problem error
 	for {
 		select {
-		case <-c.done:
+		case <-c.Done():
 			return fmt.Errorf("%s ended before it was ready: %v\n%s",
-				c.name, c.cmd.ProcessState, c.logTail())
+				c.Name, c.State(), c.LogTail())
 		case <-ctx.Done():
 			return c.notReady(context.Cause(ctx), problem)
 		case <-tick.C:
@@ -43,10 +43,10 @@ func (c *child) awaitReady(ctx context.Context) error {
 
 // notReady tells more when it was the child that took too long, and not the demo that
 // was interrupted.
-func (c *child) notReady(cause, problem error) error {
-	err := fmt.Errorf("waiting for %s to be ready: %w", c.name, cause)
+func (c *running) notReady(cause, problem error) error {
+	err := fmt.Errorf("waiting for %s to be ready: %w", c.Name, cause)
 	if errors.Is(cause, errNotReady) {
-		err = fmt.Errorf("%w: %v\n%s", err, problem, c.logTail())
+		err = fmt.Errorf("%w: %v\n%s", err, problem, c.LogTail())
 	}
 	return err
 }

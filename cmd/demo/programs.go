@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/atlasmart/ordertally/internal/child"
 	"github.com/atlasmart/ordertally/internal/emulator"
 )
 
@@ -14,6 +15,12 @@ import (
 type service struct {
 	name string
 	env  []string
+}
+
+// running is a service that was started.
+type running struct {
+	*child.Child
+	addr string // Where it serves its probes and metrics.
 }
 
 // services are in the order of their start: an unknown counter ends the rollup, and
@@ -29,14 +36,14 @@ var services = []service{
 // withPrograms has the orders counted by the services, which must all exit with 0
 // when they are stopped.
 func (d *demo) withPrograms(ctx context.Context) (r replayed, err error) {
-	var running []*child
-	defer func() { err = errors.Join(err, d.stopAll(running)) }()
+	var started []*running
+	defer func() { err = errors.Join(err, d.stopAll(started)) }()
 	for _, s := range services {
 		c, err := d.serve(ctx, s)
 		if err != nil {
 			return replayed{}, err
 		}
-		running = append(running, c)
+		started = append(started, c)
 	}
 	if r, err = d.replay(ctx); err != nil {
 		return r, err
@@ -44,26 +51,26 @@ func (d *demo) withPrograms(ctx context.Context) (r replayed, err error) {
 	d.say("replay", "%d orders in %d messages, shuffled: total %d, %d markers",
 		r.Orders, r.Published, r.Total, r.Markers)
 	if d.stays {
-		return r, d.stay(ctx, running)
+		return r, d.stay(ctx, started)
 	}
 	return r, d.check(ctx, r)
 }
 
 // serve starts a service, and returns when it is ready.
-func (d *demo) serve(ctx context.Context, s service) (*child, error) {
+func (d *demo) serve(ctx context.Context, s service) (*running, error) {
 	addr, err := emulator.FreeAddr()
 	if err != nil {
 		return nil, err
 	}
 	env := append(d.env(), s.env...)
 	env = append(env, strings.ToUpper(s.name)+"_LISTEN="+addr)
-	c, err := startChild(s.name, d.logs, env, d.path(s.name))
+	started, err := child.Start(s.name, d.logs, env, d.path(s.name))
 	if err != nil {
 		return nil, err
 	}
-	c.addr = addr
+	c := &running{started, addr}
 	if err := c.awaitReady(ctx); err != nil {
-		_ = c.stop(stopGrace) // What there is to tell is in err.
+		_ = c.Stop(child.Grace) // What there is to tell is in err.
 		return nil, err
 	}
 	d.say(s.name, "ready, http://%s/metrics", addr)
@@ -71,13 +78,13 @@ func (d *demo) serve(ctx context.Context, s service) (*child, error) {
 }
 
 // stopAll stops the children, the last one first.
-func (d *demo) stopAll(running []*child) error {
+func (d *demo) stopAll(started []*running) error {
 	var errs []error
-	for _, c := range slices.Backward(running) {
-		errs = append(errs, c.stop(stopGrace))
+	for _, c := range slices.Backward(started) {
+		errs = append(errs, c.Stop(child.Grace))
 	}
 	err := errors.Join(errs...)
-	if err == nil && len(running) > 0 {
+	if err == nil && len(started) > 0 {
 		d.say("stopped", "each program exited with 0")
 	}
 	return err
@@ -98,13 +105,13 @@ func (d *demo) check(ctx context.Context, r replayed) error {
 }
 
 // stay tells how to use what runs, and returns at a Ctrl-C, or when a child ends.
-func (d *demo) stay(ctx context.Context, running []*child) error {
+func (d *demo) stay(ctx context.Context, started []*running) error {
 	fmt.Fprintf(d.stdout, upText, d.logs,
 		d.pair.Env()[0], d.pair.Env()[1], d.project, d.bin, ordersTopic, d.orders)
-	ended := make(chan *child, len(running))
-	for _, c := range running {
+	ended := make(chan *running, len(started))
+	for _, c := range started {
 		go func() {
-			<-c.done
+			<-c.Done()
 			ended <- c
 		}()
 	}
@@ -112,7 +119,7 @@ func (d *demo) stay(ctx context.Context, running []*child) error {
 	case <-ctx.Done():
 		return nil
 	case c := <-ended:
-		return fmt.Errorf("%s ended: %v\n%s", c.name, c.cmd.ProcessState, c.logTail())
+		return fmt.Errorf("%s ended: %v\n%s", c.Name, c.State(), c.LogTail())
 	}
 }
 

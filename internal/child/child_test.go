@@ -1,4 +1,4 @@
-package main
+package child
 
 import (
 	"os"
@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-func sh(t *testing.T, script string) *child {
+func sh(t *testing.T, script string) *Child {
 	t.Helper()
-	c, err := startChild("script", t.TempDir(), nil, "sh", "-c", script)
+	c, err := Start("script", t.TempDir(), nil, "sh", "-c", script)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,12 +23,12 @@ func TestChild_stop(t *testing.T) {
 		grace        time.Duration
 		want         string // In the error; empty for none.
 	}{
-		{"drains", `trap "exit 0" TERM; echo up; while :; do sleep 0.02; done`, stopGrace, ""},
-		{"fails", `trap "exit 3" TERM; echo up; while :; do sleep 0.02; done`, stopGrace,
+		{"drains", `trap "exit 0" TERM; echo up; while :; do sleep 0.02; done`, Grace, ""},
+		{"fails", `trap "exit 3" TERM; echo up; while :; do sleep 0.02; done`, Grace,
 			"script was stopped: exit status 3"},
 		{"hangs", `trap "" TERM; echo up; while :; do sleep 0.02; done`, time.Millisecond,
 			"signal: killed"},
-		{"has failed before", "echo up; exit 4", stopGrace, "script ended: exit status 4"},
+		{"has failed before", "echo up; exit 4", Grace, "script ended: exit status 4"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -37,7 +37,7 @@ func TestChild_stop(t *testing.T) {
 			if strings.Contains(test.name, "before") {
 				<-c.done
 			}
-			err := c.stop(test.grace)
+			err := c.Stop(test.grace)
 			if (err == nil) != (test.want == "") {
 				t.Fatalf("got error %v", err)
 			}
@@ -52,7 +52,7 @@ func TestChild_stop(t *testing.T) {
 }
 
 // awaitOutput returns when the child has set its traps and says so.
-func awaitOutput(t *testing.T, c *child) {
+func awaitOutput(t *testing.T, c *Child) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -64,12 +64,27 @@ func awaitOutput(t *testing.T, c *child) {
 	}
 }
 
-func TestChild_logTailIsShort(t *testing.T) {
+func TestChild_LogTailIsShort(t *testing.T) {
 	t.Parallel()
 	c := sh(t, "seq 1000")
 	<-c.done
-	lines := strings.Split(c.logTail(), "\n")
+	lines := strings.Split(c.LogTail(), "\n")
 	if got := len(lines); got != logLines+1 || lines[got-1] != "1000" {
 		t.Errorf("the tail is %q", lines)
+	}
+}
+
+func TestChild_kill(t *testing.T) {
+	t.Parallel()
+	c := sh(t, `trap "" TERM; echo up; while :; do sleep 0.02; done`)
+	awaitOutput(t, c)
+	c.Kill()
+	select {
+	case <-c.Done():
+	default:
+		t.Error("the child is still there")
+	}
+	if got := c.State().String(); got != "signal: killed" {
+		t.Errorf("it ended with %q, want that it was killed", got)
 	}
 }

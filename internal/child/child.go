@@ -1,4 +1,5 @@
-package main
+// Package child runs other programs as children that never outlive their starter.
+package child
 
 import (
 	"bytes"
@@ -13,14 +14,14 @@ import (
 	"time"
 )
 
-// stopGrace is longer than what the worker takes to drain.
-const stopGrace = 12 * time.Second
+// Grace is longer than what the worker takes to drain.
+const Grace = 12 * time.Second
 
 // logLines is how much of a child's log an error shows.
 const logLines = 15
 
-// orphanGuard becomes the child, and leaves a subshell that stops it when the demo
-// was killed and can no longer do it: the standard input ends with the demo. The
+// orphanGuard becomes the child, and leaves a subshell that stops it when its starter
+// was killed and can no longer do it: the standard input ends with the starter. The
 // child is the process $$.
 const orphanGuard = `exec 3<&0 </dev/null
 (
@@ -32,20 +33,19 @@ const orphanGuard = `exec 3<&0 </dev/null
 ) 2>/dev/null &
 exec 3<&- "$0" "$@"`
 
-// child is a program of the demo that runs until it is stopped. It has a process
-// group of its own, so that a Ctrl-C reaches the demo only, which then stops its
-// children in their order.
-type child struct {
-	name string
-	addr string // Where it serves its probes and metrics.
+// Child is a program that runs until it is stopped. It has a process group of its
+// own, so that a Ctrl-C reaches the starter only, which then stops its children in
+// their order.
+type Child struct {
+	Name string
 	log  string // The file that it writes to.
 	cmd  *exec.Cmd
 	hold *os.File      // The guard's standard input.
 	done chan struct{} // Closed when it has ended.
 }
 
-// startChild runs argv with its output in a file of the directory logs.
-func startChild(name, logs string, env []string, argv ...string) (*child, error) {
+// Start runs argv with its output in a file of the directory logs.
+func Start(name, logs string, env []string, argv ...string) (*Child, error) {
 	log := filepath.Join(logs, name+".log")
 	out, err := os.Create(log)
 	if err != nil {
@@ -64,7 +64,7 @@ func startChild(name, logs string, env []string, argv ...string) (*child, error)
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting %s: %w", name, err), hold.Close())
 	}
-	c := &child{name: name, log: log, cmd: cmd, hold: hold, done: make(chan struct{})}
+	c := &Child{Name: name, log: log, cmd: cmd, hold: hold, done: make(chan struct{})}
 	go func() {
 		defer close(c.done)
 		_ = cmd.Wait() // The process state is what tells.
@@ -72,9 +72,18 @@ func startChild(name, logs string, env []string, argv ...string) (*child, error)
 	return c, nil
 }
 
-// stop ends the child, with SIGTERM and after the grace with SIGKILL, and returns an
+// Done is closed when the child has ended.
+func (c *Child) Done() <-chan struct{} { return c.done }
+
+// Pid is the child's process id.
+func (c *Child) Pid() int { return c.cmd.Process.Pid }
+
+// State tells how the child ended. Call it when Done is closed.
+func (c *Child) State() *os.ProcessState { return c.cmd.ProcessState }
+
+// Stop ends the child, with SIGTERM and after the grace with SIGKILL, and returns an
 // error unless it has exited with 0.
-func (c *child) stop(grace time.Duration) error {
+func (c *Child) Stop(grace time.Duration) error {
 	defer c.hold.Close()
 	defer c.kill() // The guard is left.
 	select {
@@ -94,19 +103,26 @@ func (c *child) stop(grace time.Duration) error {
 	return c.result("was stopped")
 }
 
-func (c *child) kill() { _ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) }
+// Kill ends the child with SIGKILL, and returns when it is gone.
+func (c *Child) Kill() {
+	defer c.hold.Close()
+	c.kill()
+	<-c.done
+}
+
+func (c *Child) kill() { _ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) }
 
 // result tells how the child ended, and on failure with the end of its log.
-func (c *child) result(how string) error {
+func (c *Child) result(how string) error {
 	if c.cmd.ProcessState.Success() {
 		return nil
 	}
-	return fmt.Errorf("%s %s: %v\n%s", c.name, how, c.cmd.ProcessState, c.logTail())
+	return fmt.Errorf("%s %s: %v\n%s", c.Name, how, c.cmd.ProcessState, c.LogTail())
 }
 
-// logTail returns the last lines that the child wrote, below a line that names the
+// LogTail returns the last lines that the child wrote, below a line that names the
 // file.
-func (c *child) logTail() string {
+func (c *Child) LogTail() string {
 	b, err := os.ReadFile(c.log)
 	if err != nil {
 		return err.Error()
@@ -116,9 +132,9 @@ func (c *child) logTail() string {
 	return "the end of " + c.log + ":\n" + strings.Join(lines, "\n")
 }
 
-// oneShot returns a command that ends by itself, or is stopped like a child when ctx
+// OneShot returns a command that ends by itself, or is stopped like a child when ctx
 // is done.
-func oneShot(ctx context.Context, path string, args ...string) *exec.Cmd {
+func OneShot(ctx context.Context, path string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
@@ -127,6 +143,6 @@ func oneShot(ctx context.Context, path string, args ...string) *exec.Cmd {
 		}
 		return os.ErrProcessDone
 	}
-	cmd.WaitDelay = stopGrace
+	cmd.WaitDelay = Grace
 	return cmd
 }
