@@ -2,18 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"strconv"
-	"time"
 
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
-)
 
-// scrapeTimeout bounds the look at a worker: it is there or it is not.
-const scrapeTimeout = 5 * time.Second
+	"github.com/atlasmart/ordertally/internal/telemetry"
+)
 
 // A laneView is what a worker's lane has done since the worker started: the evidence for or
 // against more shards.
@@ -24,24 +18,9 @@ type laneView struct {
 
 // scrapeLanes reads a worker's metrics, and returns its lanes by shard.
 func scrapeLanes(ctx context.Context, url, counter string) (map[int]laneView, error) {
-	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	families, err := telemetry.Scrape(ctx, url)
 	if err != nil {
 		return nil, err
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s", url, res.Status)
-	}
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(res.Body)
-	if err != nil {
-		return nil, fmt.Errorf("reading the metrics of %s: %w", url, err)
 	}
 	return lanesOf(families["ordertally_commits_total"], counter), nil
 }
