@@ -6,13 +6,13 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZTIME    ?= 20s
 
-.PHONY: help build demo up test short bench bench-quick bench-long mutate exactness check fmt \
-	vet staticcheck govulncheck tidy fuzz cover deploy-check clean
+.PHONY: help build demo up test short bench bench-quick bench-long mutate torture exactness \
+	check fmt vet staticcheck govulncheck tidy fuzz cover deploy-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## build worker, rollup, replay, demo and bench into bin/
+build: ## build all programs into bin/
 	$(GO) build -o $(BIN)/ ./cmd/... ./bench
 
 demo: build ## forty orders, delivered twice, become one total of 40, on Google's emulators
@@ -27,11 +27,22 @@ test: ## every test, with the race detector, on one pair of emulators
 short: ## the tests that need no emulator
 	$(GO) test -race -shuffle=on -short ./...
 
-exactness: build ## all tests, recorded in the table of docs/exactness.md
-	rm -f $(BIN)/evidence.jsonl
-	ORDERTALLY_EVIDENCE=$(abspath $(BIN))/evidence.jsonl \
+TIME        ?= 10m
+SEED        ?= 0
+
+torture: build ## workers killed, stopped and soaked in faults, for TIME=10m; SEED=n tells a run again
+	$(BIN)/torture kill -bin $(BIN) -seed $(SEED)
+	$(BIN)/torture term -bin $(BIN) -seed $(SEED)
+	$(BIN)/torture soak -bin $(BIN) -seed $(SEED) -time $(TIME)
+
+EVIDENCE    := $(abspath $(BIN))/evidence.jsonl
+
+exactness: build ## all tests and torture, recorded in the table of docs/exactness.md
+	rm -f $(EVIDENCE)
+	ORDERTALLY_EVIDENCE=$(EVIDENCE) \
 	  $(GO) run ./cmd/demo exec -- $(GO) test -count=1 -race -shuffle=on ./...
-	$(GO) run ./internal/evidence/render $(BIN)/evidence.jsonl docs/exactness.md
+	ORDERTALLY_EVIDENCE=$(EVIDENCE) $(MAKE) torture TIME=2m
+	$(GO) run ./internal/evidence/render $(EVIDENCE) docs/exactness.md
 
 bench: build ## the lab: the product beside the textbook, five rounds on fresh emulators
 	$(BIN)/bench -rounds 5 -plot bench/results.svg | tee bench/results.txt

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+const (
+	// patience is how long nothing may happen: the emulator has taken more than a minute until it
+	// gave the messages of a dead worker to another one.
+	patience = 150 * time.Second
+	// lookEvery is between two looks at what is left.
+	lookEvery = 200 * time.Millisecond
+)
+
+// drained waits until every message is acknowledged, by what the relays saw: an empty pull would
+// not tell, since what a dead worker held is not pulled either. Without relays it waits for a
+// marker for each of the n orders.
+func (f *fleet) drained(ctx context.Context, audits *auditor, n int) error {
+	for last, since := -1, time.Now(); ; {
+		left, err := f.left(ctx, audits, n)
+		if err != nil || left == 0 {
+			return err
+		}
+		if left != last {
+			last, since = left, time.Now()
+		}
+		if time.Since(since) > patience {
+			return f.stuck(ctx, n)
+		}
+		if err := pause(ctx, lookEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// left is how many messages, or without relays orders, are missing.
+func (f *fleet) left(ctx context.Context, audits *auditor, n int) (int, error) {
+	if err := f.problem(); err != nil {
+		return 0, err
+	}
+	if !f.direct {
+		return f.ledger.open(), nil
+	}
+	report, err := audits.look(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return n - int(report.Markers), nil
+}
+
+// stuck accounts for every order, whether it is lost or only late.
+func (f *fleet) stuck(ctx context.Context, n int) error {
+	a, err := f.account(ctx, n)
+	if err != nil {
+		return err
+	}
+	if a.lost > 0 {
+		return fmt.Errorf("%w: %v", errLost, a)
+	}
+	return fmt.Errorf("nothing moves for %v: %v", patience, a)
+}
+
+// pause waits for d, or returns early with ctx's error.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

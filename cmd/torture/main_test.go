@@ -1,0 +1,9 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/atlasmart/ordertally/internal/emulator/emulatortest"
+)
+
+func TestMain(m *testing.M) { emulatortest.Main(m) }
