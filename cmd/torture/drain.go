@@ -12,12 +12,15 @@ const (
 	patience = 150 * time.Second
 	// lookEvery is between two looks at what is left.
 	lookEvery = 200 * time.Millisecond
+	// reportEvery is between two accounts of what is left.
+	reportEvery = 15 * time.Second
 )
 
 // drained waits until every message is acknowledged, by what the relays saw: an empty pull would
 // not tell, since what a dead worker held is not pulled either. Without relays it waits for a
 // marker for each of the n orders.
 func (f *fleet) drained(ctx context.Context, audits *auditor, n int) error {
+	said := time.Now()
 	for last, since := -1, time.Now(); ; {
 		left, err := f.left(ctx, audits, n)
 		if err != nil || left == 0 {
@@ -26,6 +29,12 @@ func (f *fleet) drained(ctx context.Context, audits *auditor, n int) error {
 		if left != last {
 			last, since = left, time.Now()
 		}
+		if time.Since(said) > reportEvery {
+			said = time.Now()
+			if err := f.report(ctx, left, n); err != nil {
+				return err
+			}
+		}
 		if time.Since(since) > patience {
 			return f.stuck(ctx, n)
 		}
@@ -33,6 +42,16 @@ func (f *fleet) drained(ctx context.Context, audits *auditor, n int) error {
 			return err
 		}
 	}
+}
+
+// report accounts for every order while some are awaited.
+func (f *fleet) report(ctx context.Context, left, n int) error {
+	a, err := f.account(ctx, n)
+	if err != nil {
+		return err
+	}
+	f.say("waiting", "for %d: %v", left, a)
+	return nil
 }
 
 // left is how many messages, or without relays orders, are missing.
