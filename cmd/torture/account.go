@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // An account tells where the orders are that have no marker.
@@ -25,47 +27,57 @@ func (a account) String() string {
 
 // account looks for the marker of each of the n orders.
 func (h *house) account(ctx context.Context, n int) (account, error) {
-	orders := h.ledger.known()
-	ids := make([]string, len(orders))
-	for i, o := range orders {
-		ids[i] = o.id
-	}
+	// The fates come first: what was acknowledged before the markers are read must have one.
+	fates := h.ledger.fates()
+	ids := slices.Collect(maps.Keys(fates))
 	known, err := marked(ctx, h.documents, ids)
 	if err != nil {
 		return account{}, err
 	}
-	a := account{orders: n, unpublished: n - len(orders)}
-	h.ledger.mu.Lock()
-	defer h.ledger.mu.Unlock()
-	for _, o := range orders {
-		if known[o.id] {
+	a := account{orders: n, unpublished: n - len(ids)}
+	for id, o := range fates {
+		if known[id] {
 			a.marked++
 		} else {
-			*a.place(h.ledger, o)++
+			*a.place(o)++
 		}
 	}
 	return a, nil
 }
 
+// A fate is what became of an order's messages.
+type fate struct{ acked, held, dead, delivered bool }
+
+// fates returns those of all known orders at this moment.
+func (l *ledger) fates() map[string]fate {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fates := make(map[string]fate, len(l.orders))
+	for id, o := range l.orders {
+		var f fate
+		for _, m := range o.messages {
+			_, buried := l.dead[m.holder]
+			f.acked = f.acked || m.acked
+			f.held = f.held || m.holder != 0 && !buried
+			f.dead = f.dead || buried
+			f.delivered = f.delivered || m.deliveries > 0
+		}
+		fates[id] = f
+	}
+	return fates
+}
+
 // place returns where an order without a marker is: by what is worst for it, and then by what is
 // nearest to its count.
-func (a *account) place(l *ledger, o *order) *int {
-	var acked, held, dead, delivered bool
-	for _, m := range o.messages {
-		_, buried := l.dead[m.holder]
-		acked = acked || m.acked
-		held = held || m.holder != 0 && !buried
-		dead = dead || buried
-		delivered = delivered || m.deliveries > 0
-	}
+func (a *account) place(f fate) *int {
 	switch {
-	case acked:
+	case f.acked:
 		return &a.lost
-	case held:
+	case f.held:
 		return &a.held
-	case dead:
+	case f.dead:
 		return &a.dead
-	case delivered:
+	case f.delivered:
 		return &a.returned
 	}
 	return &a.undelivered

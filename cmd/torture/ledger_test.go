@@ -27,8 +27,8 @@ func TestLedger(t *testing.T) {
 		t.Errorf("the dead had %d messages in hand, want 2", n)
 	}
 	got := account{}
-	for _, o := range l.known() {
-		*got.place(l, o)++
+	for _, f := range l.fates() {
+		*got.place(f)++
 	}
 	want := account{undelivered: 1, held: 2, dead: 1, returned: 1, lost: 1}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(account{})); diff != "" {
