@@ -144,6 +144,12 @@ func TestAuditFindsDrift(t *testing.T) {
 		t.Errorf("with a marker of another day: shards %+v, days %+v", a.Shards, a.Days)
 	}
 	moveTo(l.today)
+	stray := map[string]any{"counter": "orders"} // names no shard and no day
+	set(t, markers.Doc("stray"), stray)
+	l.want("with a stray", l.audit(), false, 4, 3, -1, 0, 0, 1)
+	if _, err := markers.Doc("stray").Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	l.expire("b") // which has not expired
 	a = l.audit()
 	l.want("with a marker lost", a, false, 2, 3, 1, 0, 0, 0)
@@ -152,7 +158,7 @@ func TestAuditFindsDrift(t *testing.T) {
 		a.Days[0].Drift != 1 {
 		t.Errorf("days %+v, shards (-want +got):\n%s", a.Days, diff)
 	}
-	set(t, markers.Doc("stray"), map[string]any{"counter": "orders"}) // names no shard and no day
+	set(t, markers.Doc("stray"), stray)
 	l.want("with a stray that makes up for it", l.audit(), false, 3, 3, 0, 0, 0, 1)
 	set(t, markers.Doc("stray"), map[string]any{"counter": "orders", "shard": 2, "day": l.today,
 		"createdAt": firestore.ServerTimestamp})
