@@ -18,7 +18,8 @@ import (
 const auditTimeout = 5 * time.Minute
 
 // An Auditor compares the markers of one counter with its shards, again and again, so that an
-// alert can tell when they differ. It repairs nothing.
+// alert can tell when they differ. It seals what is right, so that the next audit need not count it
+// again and its markers may expire. It repairs nothing.
 type Auditor struct {
 	audit   func(ctx context.Context) (*counter.AuditReport, error)
 	log     *zap.Logger
@@ -37,7 +38,15 @@ func NewAuditor(
 		m = noop.Meter{}
 	}
 	a := &Auditor{log: log, audit: func(ctx context.Context) (*counter.AuditReport, error) {
-		return counter.Audit(ctx, client, name)
+		report, err := counter.Audit(ctx, client, name)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := report.Seal(ctx, client, ""); err != nil {
+			log.Warn("what the audit verified is not sealed, and is counted again next time",
+				zap.Error(err))
+		}
+		return report, nil
 	}}
 	var err1, err2 error
 	a.drift, err1 = m.Int64Gauge("ordertally_audit_drift_orders",
@@ -95,6 +104,7 @@ func (a *Auditor) tick(ctx context.Context, now time.Time) {
 
 // driftOf is by how many orders the report differs: of the whole, of its shards and of its days
 // the most, since what is too many in one shard and too few in another is nothing in the sum.
+// Orders whose markers have expired are no part of it: they are sealed, or unknown.
 func driftOf(r *counter.AuditReport) int64 {
 	var shards, days int64
 	for _, s := range r.Shards {

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap/zaptest"
 
 	"github.com/atlasmart/ordertally/internal/counter"
+	"github.com/atlasmart/ordertally/internal/emulator/emulatortest"
 )
 
 func TestDriftOf(t *testing.T) {
@@ -82,6 +83,37 @@ func TestAuditor_Run(t *testing.T) {
 		stop()
 		loop.Wait()
 	})
+}
+
+// TestAuditor_seals wants an audit to keep what it verified, but for the youngest orders.
+func TestAuditor_seals(t *testing.T) {
+	t.Parallel()
+	client := emulatortest.New(t).Firestore()
+	if _, _, err := counter.Define(t.Context(), client, "orders",
+		counter.Definition{Shards: 1, Location: time.UTC}); err != nil {
+		t.Fatal(err)
+	}
+	created := time.Now().Add(-time.Hour)
+	day := created.UTC().Format(time.DateOnly)
+	for path, data := range map[string]map[string]any{
+		"counters/orders/shards/0": {"count": 1, "days": map[string]any{day: 1}},
+		"counterEvents/a": {"counter": "orders", "shard": 0, "day": day, "createdAt": created,
+			"acceptedAt": created, "expireAt": created.Add(840 * time.Hour)},
+	} {
+		if _, err := client.Doc(path).Set(t.Context(), data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := NewAuditor(client, "orders", zaptest.NewLogger(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sealed := range []int64{0, 1} {
+		a.tick(t.Context(), time.Now())
+		if r := a.Last(); r == nil || !r.OK || r.Markers != 1 || r.Sealed != sealed {
+			t.Errorf("%+v, want one order, and %d sealed before", r, sealed)
+		}
+	}
 }
 
 func gauge[N int64 | float64](t *testing.T, r sdkmetric.Reader, name string) N {
