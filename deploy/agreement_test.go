@@ -140,9 +140,9 @@ func wantLine(t *testing.T, file, line string) {
 // TestJobs wants the same jobs at the same times on both platforms and in Terraform.
 func TestJobs(t *testing.T) {
 	want := map[string]string{
-		"/rollup":                   "* * * * *",
-		"/rollup check -max-age 5m": "*/5 * * * *",
-		"/rollup audit":             "17 3 * * *",
+		"/rollup":                    "* * * * *",
+		"/rollup check -max-age 5m":  "*/5 * * * *",
+		"/rollup audit -timeout 50m": "17 3 * * *",
 	}
 	k8s := map[string]string{}
 	docs := deploytest.Manifests(t, "..")

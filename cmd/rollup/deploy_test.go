@@ -25,6 +25,15 @@ func TestDeployedSettings(t *testing.T) {
 	}
 }
 
+// TestRunbook wants that every command line of the runbook is one.
+func TestRunbook(t *testing.T) {
+	for _, args := range deploytest.CommandLines(t, "../..", "rollup") {
+		if _, err := parse(args, io.Discard); err != nil {
+			t.Errorf("rollup %q: %v", args, err)
+		}
+	}
+}
+
 // TestNamedSettings wants that every setting which deploy and docs name is one of the rollup's.
 func TestNamedSettings(t *testing.T) {
 	names := deploytest.SettingNames(t, "../..", "ROLLUP_")

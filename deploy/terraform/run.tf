@@ -63,7 +63,7 @@ locals {
   jobs = {
     rollup = { args = [], schedule = "* * * * *", timeout = "55s" }
     check  = { args = ["check", "-max-age", "5m"], schedule = "*/5 * * * *", timeout = "60s" }
-    audit  = { args = ["audit"], schedule = "17 3 * * *", timeout = "3600s" }
+    audit  = { args = ["audit", "-timeout", "50m"], schedule = "17 3 * * *", timeout = "3600s" }
   }
 }
 
