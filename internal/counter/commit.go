@@ -56,7 +56,7 @@ type group struct {
 	batch
 	read     bool  // look for known markers before the next commit
 	reads    int   // how often that was done
-	met      bool  // a known order was among them
+	known    int   // orders that were there before, and not by this group
 	refusals int   // in a row
 	refusal  error // for good; of a group of one order
 	retry    backoff
@@ -75,7 +75,7 @@ func (c *committer) commit(ctx context.Context, shard int, entries []*entry) {
 		read:  c.dups.frequent(),
 	}
 	c.settle(ctx, g)
-	c.dups.observe(g.met)
+	c.dups.observe(g.known)
 }
 
 func (c *committer) settle(ctx context.Context, g *group) {
@@ -194,7 +194,7 @@ func (c *committer) drop(g *group, known map[EventID]Marker) {
 		if m.Commit == g.commit {
 			e.settle(Counted, nil)
 		} else {
-			g.met = true
+			g.known++
 			e.settle(Duplicate, nil)
 		}
 	}
@@ -208,7 +208,7 @@ func (c *committer) split(ctx context.Context, g *group) {
 	for _, half := range [][]*entry{g.entries[:mid], g.entries[mid:]} {
 		part := &group{batch: batch{shard: g.shard, commit: g.commit, entries: half}}
 		c.settle(ctx, part)
-		g.met = g.met || part.met
+		g.known += part.known
 	}
 	g.entries = nil
 }

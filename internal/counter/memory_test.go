@@ -47,7 +47,7 @@ func TestDuplicates(t *testing.T) {
 	var d duplicates
 	steps := func(met bool, n int) {
 		for range n {
-			d.observe(met)
+			d.observe(map[bool]int{true: 1}[met])
 		}
 	}
 	steps(true, 2)
@@ -73,5 +73,13 @@ func TestDuplicates(t *testing.T) {
 		if d.frequent() {
 			t.Fatal("reads first although one group in five holds a duplicate")
 		}
+	}
+	d.observe(duplicatesReplay)
+	if !d.frequent() {
+		t.Error("does not read first after a group of a replay")
+	}
+	steps(false, 8)
+	if d.frequent() {
+		t.Error("still reads first eight groups after a replay")
 	}
 }
