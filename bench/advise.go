@@ -15,7 +15,7 @@ func writeCost(w io.Writer, all []row) error {
 	for _, mode := range []string{"textbook", "group", "idle", "duplicates"} {
 		r := best(all, mode)
 		if mode == "group" {
-			r = only(all, mode, 0, groupDefault)
+			r = ours(all)
 		}
 		if r.rounds > 0 {
 			fmt.Fprintf(t, "%s\t%.0f\t%.0f\t\n", r.label(), 1e6*r.writes, 1e6*r.reads)
@@ -27,7 +27,7 @@ func writeCost(w io.Writer, all []row) error {
 // writeAdvice says how many shards a rate needs by what this run measured: a lane has one commit
 // in flight, so a shard takes one group in each commit's time.
 func writeAdvice(w io.Writer, all []row) error {
-	r := only(all, "group", 0, groupDefault)
+	r := ours(all)
 	if r.rounds == 0 || r.writes <= 1 {
 		return nil
 	}

@@ -12,6 +12,13 @@ import (
 // and not a computation.
 type calls struct{ commits, writes, reads, failed atomic.Int64 }
 
+// A tally is what was counted up to a moment.
+type tally struct{ commits, writes, reads, failed int64 }
+
+func (c *calls) now() tally {
+	return tally{c.commits.Load(), c.writes.Load(), c.reads.Load(), c.failed.Load()}
+}
+
 // unary sees commits. A commit that is refused writes nothing.
 func (c *calls) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn,
 	invoke grpc.UnaryInvoker, opts ...grpc.CallOption,

@@ -12,6 +12,7 @@ type run struct {
 	elapsed time.Duration
 	took    []time.Duration // of each call
 	errors  int
+	before  *tally // where the measured part began; nil: with the run
 }
 
 // drive calls do for 0 to n-1 from the given number of callers, each of which has its next call

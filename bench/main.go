@@ -53,13 +53,13 @@ func bench(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.StringVar(&o.plot, "plot", "", "write the plot to this SVG file")
 	flags.BoolVar(&o.long, "long", false, "instead: cost growth and memory over 200,000 orders")
 	flags.StringVar(&o.worker, "worker", "bin/worker", "the program whose memory -long watches")
-	flags.Float64Var(&o.model.CommitLatencyMs, "commit-latency-ms", 0,
-		"model: add this to every commit")
+	latency := flags.Duration("commit-latency", 0, "model: add this to every commit")
 	flags.Float64Var(&o.model.DocWrites, "doc-writes", 0,
 		"model: writes a second that a document takes for long; 0: no limit")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	o.model.CommitLatencyMs = float64(latency.Microseconds()) / 1000
 	fmt.Fprintln(stderr, cannotShow)
 	records, err := o.measure(ctx, stdout, stderr)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"cloud.google.com/go/pubsub/v2"
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
@@ -16,9 +15,14 @@ import (
 	"github.com/atlasmart/ordertally/internal/counter"
 )
 
-// streams is how many streaming pulls the stages through Pub/Sub open: the emulator gives about
-// 1,900 messages a second to each, in ticks of 50 ms, so with few of them it is all that is seen.
-const streams = 16
+// streams is how many streaming pulls the stages through Pub/Sub open: the product's
+// WORKER_STREAMS. The emulator gives about 1,900 messages a second to each, in ticks of 50 ms, and
+// each costs it CPU in every tick, whether or not the worker keeps up. ackStreams is what gives the
+// most where nothing else is to be done.
+const (
+	streams    = 8
+	ackStreams = 16
+)
 
 // publishBatch is how many messages a publish call carries.
 const publishBatch = 500
@@ -47,17 +51,19 @@ func (r *round) fill(ctx context.Context, q queue, n int) error {
 	var g errgroup.Group
 	g.SetLimit(4)
 	for from := 0; from < n; from += publishBatch {
-		g.Go(func() error {
-			req := &pubsubpb.PublishRequest{Topic: q.topic}
-			for i := from; i < min(n, from+publishBatch); i++ {
-				req.Messages = append(req.Messages, &pubsubpb.PubsubMessage{
-					Data: fmt.Appendf(nil, `{"orderId":"ord-%d"}`, i)})
-			}
-			_, err := r.ps.TopicAdminClient.Publish(ctx, req)
-			return err
-		})
+		g.Go(func() error { return r.publish(ctx, q, from, min(n, from+publishBatch)) })
 	}
 	return g.Wait()
+}
+
+func (r *round) publish(ctx context.Context, q queue, from, to int) error {
+	req := &pubsubpb.PublishRequest{Topic: q.topic}
+	for i := from; i < to; i++ {
+		req.Messages = append(req.Messages, &pubsubpb.PubsubMessage{
+			Data: fmt.Appendf(nil, `{"orderId":"ord-%d"}`, i)})
+	}
+	_, err := r.ps.TopicAdminClient.Publish(ctx, req)
+	return err
 }
 
 // An arrival notes when orders are settled, and ends the stage with the last one.
@@ -65,19 +71,41 @@ type arrival struct {
 	left atomic.Int64
 	stop context.CancelFunc
 	mu   sync.Mutex
-	took []time.Duration // publish to settlement
+	all  []settlement
 	last time.Time
+}
+
+func newArrival(n int, stop context.CancelFunc) *arrival {
+	a := &arrival{stop: stop}
+	a.left.Store(int64(n))
+	return a
+}
+
+type settlement struct {
+	at   time.Time
+	took time.Duration // since it was published
 }
 
 func (a *arrival) settled(published time.Time) {
 	now := time.Now()
 	a.mu.Lock()
-	a.took = append(a.took, now.Sub(published))
+	a.all = append(a.all, settlement{now, now.Sub(published)})
 	a.last = now
 	a.mu.Unlock()
 	if a.left.Add(-1) == 0 {
 		a.stop()
 	}
+}
+
+// since is what was settled from start to end.
+func (a *arrival) since(start, end time.Time) run {
+	r := run{elapsed: end.Sub(start)}
+	for _, s := range a.all {
+		if !s.at.Before(start) {
+			r.took = append(r.took, s.took)
+		}
+	}
+	return r
 }
 
 // adder is what the consumer hands orders to.
@@ -106,37 +134,43 @@ func (nothing) Add(context.Context, counter.Order) (counter.Outcome, error) {
 	return counter.Counted, nil
 }
 
-// consume runs the product's consumers over a queue that holds n messages until all are settled.
-func (r *round) consume(ctx context.Context, q queue, n int, adders ...adder) (run, error) {
+// drain runs the product's consumers over a queue that holds n messages until all are settled.
+func (r *round) drain(ctx context.Context, q queue, n, streams int, adders ...adder) (run, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	a := &arrival{stop: cancel}
-	a.left.Store(int64(n))
-	var g errgroup.Group
+	a := newArrival(n, cancel)
 	start := time.Now()
+	err := r.consume(ctx, q, a, streams, adders...)
+	if left := a.left.Load(); left > 0 && err == nil {
+		err = fmt.Errorf("%d of %d messages were not settled in %v", left, n, patience)
+	}
+	return a.since(start, a.last), err
+}
+
+// consume runs a consumer of the product for each adder until ctx ends.
+func (r *round) consume(
+	ctx context.Context, q queue, a *arrival, streams int, adders ...adder,
+) error {
+	var g errgroup.Group
 	for _, add := range adders {
 		c, err := consume.New(r.ps, watched{add, a}, consume.Config{
 			Subscription: q.subscription, Kinds: consume.DefaultKinds, MaxOutstanding: callers,
 			Streams: streams, Grace: 10 * time.Second, Log: zap.NewNop()})
 		if err != nil {
-			return run{}, err
+			return err
 		}
 		g.Go(func() error { return c.Run(ctx) })
 	}
-	err := g.Wait()
-	if left := a.left.Load(); left > 0 && err == nil {
-		err = fmt.Errorf("%d of %d messages were not settled in %v", left, n, patience)
-	}
-	return run{elapsed: a.last.Sub(start), took: a.took}, err
+	return g.Wait()
 }
 
-func (r *round) overPubSub(mode string, groupMax int) record {
+func (r *round) overPubSub(mode string, groupMax, streams int) record {
 	return record{Mode: mode, Concurrency: callers, Shards: shards, GroupMax: groupMax,
 		Streams: streams}
 }
 
 // ackOnly receives and acknowledges, and counts nothing: the ceiling of this transport.
-func (r *round) ackOnly(ctx context.Context, n int) (record, error) {
+func (r *round) ackOnly(ctx context.Context, n, streams int) (record, error) {
 	q, err := r.queue(ctx)
 	if err != nil {
 		return record{}, err
@@ -144,8 +178,8 @@ func (r *round) ackOnly(ctx context.Context, n int) (record, error) {
 	if err := r.fill(ctx, q, n); err != nil {
 		return record{}, err
 	}
-	return r.measure(r.overPubSub("ack-only", 0), func() (run, error) {
-		return r.consume(ctx, q, n, nothing{})
+	return r.measure(r.overPubSub("ack-only", 0, streams), func() (run, error) {
+		return r.drain(ctx, q, n, streams, nothing{})
 	})
 }
 
@@ -172,8 +206,8 @@ func (r *round) endToEnd(ctx context.Context, n, groupMax int) ([]record, error)
 		if err := r.fill(ctx, q, n); err != nil {
 			return nil, err
 		}
-		rec, err := r.measure(r.overPubSub(pass.mode, groupMax), func() (run, error) {
-			return r.consume(ctx, q, n, worker)
+		rec, err := r.measure(r.overPubSub(pass.mode, groupMax, streams), func() (run, error) {
+			return r.drain(ctx, q, n, streams, worker)
 		})
 		if err != nil {
 			return nil, err
@@ -202,8 +236,8 @@ func (r *round) threeWorkers(ctx context.Context, n, groupMax int) (record, erro
 		defer c.Close()
 		adders = append(adders, c)
 	}
-	rec, err := r.measure(r.overPubSub("three-workers", groupMax), func() (run, error) {
-		return r.consume(ctx, q, n, adders...)
+	rec, err := r.measure(r.overPubSub("three-workers", groupMax, streams), func() (run, error) {
+		return r.drain(ctx, q, n, streams, adders...)
 	})
 	if err != nil {
 		return rec, err
@@ -221,51 +255,4 @@ func (r *round) exact(ctx context.Context, name string, n int) error {
 		return fmt.Errorf("%s: %d orders, but a count of %d and %d markers", name, n, a.Count, a.Markers)
 	}
 	return nil
-}
-
-// textbookConsumer counts each message in a transaction of its own, as the samples do. It stops
-// when all are settled or the limit is reached: with many in flight it collapses into lock waits.
-func (r *round) textbookConsumer(
-	ctx context.Context, n, inFlight int, limit time.Duration,
-) (record, error) {
-	q, err := r.queue(ctx)
-	if err != nil {
-		return record{}, err
-	}
-	if err := r.fill(ctx, q, n); err != nil {
-		return record{}, err
-	}
-	name := r.name("textbook-consumer")
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	a := &arrival{stop: cancel}
-	a.left.Store(int64(n))
-	sub := r.ps.Subscriber(q.subscription)
-	sub.ReceiveSettings.MaxOutstandingMessages = inFlight
-	decoder := consume.NewDecoder(consume.DefaultKinds)
-	var next atomic.Int64
-	rec := record{Mode: "textbook-consumer", Concurrency: inFlight, Shards: shards, GroupMax: 1,
-		Streams: 1}
-	return r.measure(rec, func() (run, error) {
-		start := time.Now()
-		err := sub.Receive(ctx, func(ctx context.Context, m *pubsub.Message) {
-			o, err := decoder.Decode(consume.Message{Data: m.Data, PublishTime: m.PublishTime}, start)
-			if err == nil {
-				err = r.countOnce(ctx, name, o, int(next.Add(1)))
-			}
-			if err != nil {
-				m.Nack()
-				return
-			}
-			m.Ack()
-			if ctx.Err() == nil { // in time
-				a.settled(m.PublishTime)
-			}
-		})
-		end := a.last
-		if a.left.Load() > 0 {
-			end = start.Add(limit)
-		}
-		return run{elapsed: end.Sub(start), took: a.took}, err
-	})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"text/tabwriter"
 )
@@ -12,6 +13,7 @@ import (
 type row struct {
 	mode                  string
 	concurrency, groupMax int
+	streams               int
 	rounds                int
 	perSecond             float64
 	least, most           float64
@@ -25,6 +27,8 @@ func (r row) label() string {
 		return fmt.Sprintf("%s (groups of %d)", r.mode, r.groupMax)
 	case r.groupMax == 1 && r.mode != "hot-document":
 		return fmt.Sprintf("%s (%d at once)", r.mode, r.concurrency)
+	case r.streams > 1:
+		return fmt.Sprintf("%s (%d streams)", r.mode, r.streams)
 	}
 	return r.mode
 }
@@ -32,12 +36,12 @@ func (r row) label() string {
 // rows gathers the records of each stage, in the order in which they first appear by name.
 func rows(records []record) []row {
 	type key struct {
-		mode                  string
-		concurrency, groupMax int
+		mode                           string
+		concurrency, groupMax, streams int
 	}
 	byKey := map[key][]record{}
 	for _, r := range records {
-		k := key{r.Mode, r.Concurrency, r.GroupMax}
+		k := key{r.Mode, r.Concurrency, r.GroupMax, r.Streams}
 		byKey[k] = append(byKey[k], r)
 	}
 	var all []row
@@ -50,7 +54,7 @@ func rows(records []record) []row {
 			return v
 		}
 		rate := of(func(r record) float64 { return r.PerSecond })
-		all = append(all, row{k.mode, k.concurrency, k.groupMax, len(recs),
+		all = append(all, row{k.mode, k.concurrency, k.groupMax, k.streams, len(recs),
 			median(rate), slices.Min(rate), slices.Max(rate),
 			median(of(func(r record) float64 { return r.LatencyMs.P50 })),
 			median(of(func(r record) float64 { return r.LatencyMs.P99 })),
@@ -75,8 +79,8 @@ func writeTable(w io.Writer, records []record) error {
 			r.perSecond, r.least, r.most, r.p50, r.p99, r.writes, r.reads)
 	}
 	fmt.Fprintln(t)
-	for _, r := range ratios(all) {
-		fmt.Fprintf(t, "%s\t%.2f\t\t\t\t\t\t\t\n", r.what, r.value)
+	for _, r := range medianRatios(records) {
+		fmt.Fprintf(t, "%s\t%.2f\t%.2f\t%.2f\t\t\t\t\t\n", r.what, r.value, r.least, r.most)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -84,10 +88,32 @@ func writeTable(w io.Writer, records []record) error {
 	return errors.Join(writeCost(w, all), writeAdvice(w, all))
 }
 
-// A ratio compares two medians of one run.
+// A ratio compares two stages of one round, and is the median over all rounds: what the machine
+// does beside the lab changes within minutes, and meets the two alike.
 type ratio struct {
-	what  string
-	value float64
+	what               string
+	value, least, most float64
+}
+
+func medianRatios(records []record) (out []ratio) {
+	byRound := map[int][]record{}
+	for _, r := range records {
+		byRound[r.Round] = append(byRound[r.Round], r)
+	}
+	values := map[string][]float64{}
+	for _, n := range slices.Sorted(maps.Keys(byRound)) {
+		for _, r := range ratios(rows(byRound[n])) {
+			if values[r.what] == nil {
+				out = append(out, r)
+			}
+			values[r.what] = append(values[r.what], r.value)
+		}
+	}
+	for i, r := range out {
+		v := values[r.what]
+		out[i] = ratio{r.what, median(v), slices.Min(v), slices.Max(v)}
+	}
+	return out
 }
 
 // best is the fastest row of a mode, or one with no rate.
@@ -100,46 +126,46 @@ func best(all []row, mode string) (b row) {
 	return b
 }
 
-func only(all []row, mode string, concurrency, groupMax int) (b row) {
+// find returns the row of a mode that ok accepts, or one with no rate.
+func find(all []row, mode string, ok func(row) bool) (b row) {
 	for _, r := range all {
-		if r.mode == mode && (concurrency == 0 || r.concurrency == concurrency) &&
-			(groupMax == 0 || r.groupMax == groupMax) {
+		if r.mode == mode && ok(r) {
 			return r
 		}
 	}
 	return b
 }
 
+// ours is the product's counter alone, at its default group size.
+func ours(all []row) row {
+	return find(all, "group", func(r row) bool { return r.groupMax == groupDefault })
+}
+
 func ratios(all []row) (out []ratio) {
 	add := func(what string, a, b float64) {
 		if a > 0 && b > 0 {
-			out = append(out, ratio{what, a / b})
+			out = append(out, ratio{what: what, value: a / b})
 		}
 	}
-	ours := only(all, "group", 0, groupDefault).perSecond
+	counter := ours(all).perSecond
 	raw := best(all, "raw").perSecond
-	acks := best(all, "ack-only").perSecond
+	acks := find(all, "ack-only", func(r row) bool { return r.streams == streams }).perSecond
 	through := best(all, "end-to-end").perSecond
-	var naive row
-	for _, c := range []int{16, 64, 256} {
-		if r := only(all, "textbook-consumer", c, 0); r.perSecond > naive.perSecond {
-			naive = r
-		}
-	}
-	if a, b := best(all, "idle"), best(all, "idle-textbook"); a.p50 > 0 {
-		add("one order at 50/s: p50 / textbook's p50", a.p50, b.p50)
-	}
+	naive := best(all, "textbook-consumer")
+	add("one order at 50/s: p50 / textbook's p50", best(all, "idle").p50, best(all, "idle-textbook").p50)
+	add("the same through Pub/Sub", best(all, "idle-consumer").p50, best(all, "idle-textbook-consumer").p50)
 	last := fmt.Sprintf("growth-%06d", longOrders)
 	add("growth: after 200,000 / first 20,000", best(all, last).perSecond,
 		best(all, "growth-000000").perSecond)
-	add("counter / textbook at its best", ours, best(all, "textbook").perSecond)
-	add("counter / raw commits", ours, raw)
-	if raw > 0 && acks > 0 {
+	add("counter / textbook at its best", counter, best(all, "textbook").perSecond)
+	add("counter / raw commits", counter, raw)
+	if best := best(all, "ack-only").perSecond; raw > 0 && acks > 0 {
 		add("worker / both ceilings in series", through, 1/(1/acks+1/raw))
+		add("the same, acknowledging alone at its best", through, 1/(1/best+1/raw))
 	}
 	add("worker / textbook consumer at its best", through, naive.perSecond)
 	add("worker / textbook consumer, 1,000 in flight", through,
-		only(all, "textbook-consumer", 1000, 0).perSecond)
+		best(all, "textbook-collapsed").perSecond)
 	add("replay / first pass", best(all, "replay").perSecond, through)
 	add("remembered replay / ack-only", best(all, "replay-remembered").perSecond, acks)
 	add("three workers / one", best(all, "three-workers").perSecond, through)
