@@ -6,8 +6,8 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZTIME    ?= 20s
 
-.PHONY: help build demo up test short bench bench-quick bench-long mutate torture exactness \
-	check fmt vet staticcheck govulncheck tidy fuzz cover deploy-check clean
+.PHONY: help build demo up test short torture torture-test exactness bench bench-quick \
+	bench-long mutate check fmt vet staticcheck tidy govulncheck fuzz cover deploy-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ torture: build ## workers killed, stopped and soaked in faults, for TIME=10m; SE
 	$(BIN)/torture kill -bin $(BIN) -seed $(SEED)
 	$(BIN)/torture term -bin $(BIN) -seed $(SEED)
 	$(BIN)/torture soak -bin $(BIN) -seed $(SEED) -time $(TIME)
+
+torture-test: ## the tests of the torture itself, which take minutes
+	ORDERTALLY_TORTURE=1 $(GO) run ./cmd/demo exec -- $(GO) test -race -v ./cmd/torture
 
 EVIDENCE    := $(abspath $(BIN))/evidence.jsonl
 

@@ -25,6 +25,9 @@ import (
 // build returns a directory of the programs that are tortured.
 func build(t *testing.T) string {
 	t.Helper()
+	if os.Getenv("ORDERTALLY_TORTURE") == "" {
+		t.Skip("takes minutes: make torture-test runs it")
+	}
 	emulatortest.New(t).Setenv() // skips a short run; the torture has a project of its own
 	bin := t.TempDir()
 	cmd := exec.Command("go", "build", "-o", bin, "../worker", "../rollup", "../replay")
