@@ -64,6 +64,7 @@ func Exemptions() []Exemption {
 		{Collection: countersCollection, Field: sealField, Why: growing},
 		{Collection: shardsCollection, Field: "count", Why: growing},
 		{Collection: shardsCollection, Field: "days", Why: growing},
+		{Collection: shardsCollection, Field: "folded", Why: growing},
 		{Collection: markersCollection, Field: "acceptedAt", Why: growing},
 		{Collection: markersCollection, Field: "createdAt", Why: growing},
 		{Collection: markersCollection, Field: "expireAt", TTL: true, Why: growing},
