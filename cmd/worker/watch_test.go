@@ -18,7 +18,7 @@ func wantPage(t *testing.T, page, project string) {
 	for _, want := range []string{`<b class="good">live</b>`, `<b class="good">ready</b>`,
 		`<dt>messages in hand</dt><dd>0</dd>`, `orders-today, 10 shards, UTC`,
 		`<th scope="row">counted</th>`, `<td>200</td></tr>`, // the messages counted since the start
-		`<th scope="row">9</th><td>0</td><td>0</td>`, // the last lane
+		`<th scope="row">9</th><td>0</td><td>0</td>`,   // the last lane
 		`message dead-lettered`, `reason: orderId is `, // of two, the last
 		`<dt>WORKER_SUBSCRIPTION</dt><dd>orders-worker</dd>`,
 		`<dt>GOOGLE_CLOUD_PROJECT</dt><dd>` + project + `</dd>`} {
