@@ -20,9 +20,12 @@ func (e driftError) Error() string {
 		e.Drift, e.Count, e.Markers, e.ReadTime.Format(time.RFC3339Nano))
 }
 
-// auditEvery is from the end of one audit to the next: an audit of many markers takes the emulator
-// a second, which is the workers' second too.
-const auditEvery = 500 * time.Millisecond
+// auditEvery is from the end of one audit to the next, at least. An audit of many markers takes the
+// emulator a second, which is the workers' second too: the rest is auditRest times as long.
+const (
+	auditEvery = 500 * time.Millisecond
+	auditRest  = 4
+)
 
 // An auditor compares markers and shards again and again.
 type auditor struct {
@@ -35,16 +38,19 @@ type auditor struct {
 
 // run audits until ctx ends, which is no error, or a drift is seen.
 func (a *auditor) run(ctx context.Context) error {
-	for tick := time.NewTimer(0); ; tick.Reset(auditEvery) {
+	tick := time.NewTimer(0)
+	for {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return nil
 		}
+		start := time.Now()
 		if _, err := a.look(ctx); err != nil && ctx.Err() == nil &&
 			!errors.Is(err, counter.ErrNotFound) { // no worker has created it yet
 			return err
 		}
+		tick.Reset(max(auditEvery, auditRest*time.Since(start)))
 	}
 }
 

@@ -18,10 +18,13 @@ const (
 
 // drained waits until every message is acknowledged, by what the relays saw: an empty pull would
 // not tell, since what a dead worker held is not pulled either. Without relays it waits for a
-// marker for each of the n orders.
-func (f *fleet) drained(ctx context.Context, audits *auditor, n int) error {
+// marker for each of the n orders. tend is called all the time: nothing drains without a worker.
+func (f *fleet) drained(ctx context.Context, audits *auditor, n int, tend func() error) error {
 	said := time.Now()
 	for last, since := -1, time.Now(); ; {
+		if err := tend(); err != nil {
+			return err
+		}
 		left, err := f.left(ctx, audits, n)
 		if err != nil || left == 0 {
 			return err

@@ -121,6 +121,14 @@ func (f *fleet) fallen() *life {
 	return nil
 }
 
+// standing returns an error when a worker ended by itself.
+func (f *fleet) standing() error {
+	if l := f.fallen(); l != nil {
+		return fmt.Errorf("%s ended by itself: %v\n%s", l.Name, l.State(), l.LogTail())
+	}
+	return nil
+}
+
 // problem returns what the witnesses of the living saw.
 func (f *fleet) problem() error {
 	for _, l := range f.lives {

@@ -55,6 +55,14 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	case !ok:
 		return settings.Problems{fmt.Sprintf("there is no command %q; torture -h shows those that are", name)}
 	}
+	return carryOut(ctx, name, args, stdout, torment)
+}
+
+// carryOut does what the arguments ask, and names the seed when it fails.
+func carryOut(
+	ctx context.Context, name string, args []string, stdout io.Writer,
+	torment func(context.Context, *house) error,
+) error {
 	c, err := parse(name, args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, usage)

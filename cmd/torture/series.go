@@ -115,10 +115,7 @@ func (s *series) victim(ctx context.Context) (*life, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("no worker gets a message"))
 	defer cancel()
 	for {
-		if fallen := s.fallen(); fallen != nil {
-			return nil, fmt.Errorf("%s ended by itself: %v\n%s", fallen.Name, fallen.State(), fallen.LogTail())
-		}
-		if err := s.problem(); err != nil {
+		if err := errors.Join(s.standing(), s.problem()); err != nil {
 			return nil, err
 		}
 		for _, i := range s.rand.Perm(len(s.lives)) {
@@ -154,7 +151,7 @@ func (s *series) stop(l *life) error {
 
 // settle waits until every message is acknowledged, and wants the counts to be exact.
 func (s *series) settle(ctx context.Context) error {
-	if err := s.drained(ctx, s.audits, s.orders); err != nil {
+	if err := s.drained(ctx, s.audits, s.orders, s.standing); err != nil {
 		return err
 	}
 	return s.audits.exact(ctx, s.orders)

@@ -222,17 +222,22 @@ func (s *soak) calm(ctx context.Context, replay *child.Child) error {
 		return err
 	}
 	_ = replay.Stop(child.Grace) // what it had handed over has its answer
-	if err := s.fill(most); err != nil {
-		return err
-	}
 	orders := len(s.ledger.known())
-	if err := s.drained(ctx, s.audits, orders); err != nil {
+	if err := s.drained(ctx, s.audits, orders, s.refill); err != nil {
 		return err
 	}
 	if err := s.audits.exact(ctx, orders); err != nil {
 		return err
 	}
 	return errors.Join(s.rollups.retire(), s.retire())
+}
+
+// refill has the most workers live: one that was started on the broken wire may still end.
+func (s *soak) refill() error {
+	if err := s.bringOut(); err != nil {
+		return err
+	}
+	return s.fill(most)
 }
 
 // breakOff stops everything as it is, after an interrupt. What is counted must agree even then.

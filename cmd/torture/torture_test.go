@@ -22,12 +22,17 @@ import (
 	"github.com/atlasmart/ordertally/internal/settings"
 )
 
-// build returns a directory of the programs that are tortured.
-func build(t *testing.T) string {
+// long skips what takes a minute or more.
+func long(t *testing.T) {
 	t.Helper()
 	if os.Getenv("ORDERTALLY_TORTURE") == "" {
 		t.Skip("takes minutes: make torture-test runs it")
 	}
+}
+
+// build returns a directory of the programs that are tortured.
+func build(t *testing.T) string {
+	t.Helper()
 	emulatortest.New(t).Setenv() // skips a short run; the torture has a project of its own
 	bin := t.TempDir()
 	cmd := exec.Command("go", "build", "-o", bin, "../worker", "../rollup", "../replay")
@@ -47,59 +52,82 @@ func checkNoLogs(t *testing.T) {
 	}
 }
 
-// TestSeries stops real workers under load, by either signal.
-func TestSeries(t *testing.T) {
+// TestKill kills real workers under load.
+func TestKill(t *testing.T) { testSeries(t, "kill", "-orders", "600", "-stops", "3", "-rate", "400") }
+
+// TestTerm has real workers drain under load.
+func TestTerm(t *testing.T) {
+	long(t)
+	testSeries(t, "term", "-orders", "1000", "-stops", "3", "-rate", "600")
+}
+
+func testSeries(t *testing.T, args ...string) {
 	bin := build(t)
-	for _, tt := range []struct{ name, orders, stops, rate string }{
-		{"kill", "1500", "5", "600"},
-		{"term", "1000", "3", "600"},
+	var out bytes.Buffer
+	err := run(t.Context(), append(args, "-bin", bin), &out)
+	t.Logf("%s", &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"exact ", " again ", " result ", "none without a marker"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the output lacks %q", want)
+		}
+	}
+	checkNoLogs(t)
+}
+
+// TestSoak_seesADrift changes by hand what a soak counts while it runs, which must end it and name
+// the seed.
+func TestSoak_seesADrift(t *testing.T) {
+	long(t)
+	bin := build(t)
+	for _, tt := range []struct {
+		name   string
+		tamper func(context.Context, *firestore.Client, *counter.Reading) error
+	}{
+		{"a shard has one more", addOne},
+		{"a marker is deleted", deleteMarker},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var out bytes.Buffer
-			err := run(t.Context(), []string{tt.name, "-bin", bin, "-orders", tt.orders,
-				"-stops", tt.stops, "-rate", tt.rate}, &out)
-			t.Logf("%s", &out)
-			if err != nil {
-				t.Fatal(err)
+			tampered := make(chan error, 1)
+			torment := func(ctx context.Context, h *house) error {
+				go func() {
+					r, err := flowing(ctx, h.documents)
+					if err == nil {
+						err = tt.tamper(ctx, h.documents, r)
+					}
+					tampered <- err
+				}()
+				err := newSoak(h).run(ctx)
+				return errors.Join(err, <-tampered)
 			}
-			for _, want := range []string{"exact ", " again ", " result ", "none without a marker"} {
-				if !strings.Contains(out.String(), want) {
-					t.Errorf("the output lacks %q", want)
-				}
+			args := []string{"-bin", bin, "-seed", "7", "-time", "1m", "-rate", "100"}
+			err := carryOut(t.Context(), "soak", args, io.Discard, torment)
+			if _, ok := errors.AsType[driftError](err); !ok || settings.ExitCode(err) != 1 ||
+				!strings.Contains(err.Error(), "soak with -seed 7: ") ||
+				!strings.Contains(err.Error(), "drift 1: ") {
+				t.Errorf("%v, want a drift of 1, the seed and exit code 1", err)
 			}
-			checkNoLogs(t)
 		})
 	}
 }
 
-// TestSoak_seesADrift adds an order to a shard by hand while a soak runs, which must end it and
-// name the seed.
-func TestSoak_seesADrift(t *testing.T) {
-	bin := build(t)
-	c, err := parse("soak", []string{"-bin", bin, "-seed", "7", "-time", "1m", "-rate", "100"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = withHouse(t.Context(), c, io.Discard, func(ctx context.Context, h *house) error {
-		tampered := make(chan error, 1)
-		go func() { tampered <- tamper(ctx, h.documents) }()
-		err := newSoak(h).run(ctx)
-		return errors.Join(err, <-tampered)
-	})
-	if _, ok := errors.AsType[driftError](err); !ok || !strings.Contains(fmt.Sprint(err), "drift 1: ") {
-		t.Errorf("%v, want a drift of 1", err)
-	}
+// addOne adds an order to a shard that no marker knows.
+func addOne(ctx context.Context, documents *firestore.Client, r *counter.Reading) error {
+	path := fmt.Sprintf("counters/%s/shards/%d", counterName, r.Shards[0].Number)
+	_, err := documents.Doc(path).Update(ctx,
+		[]firestore.Update{{Path: "count", Value: firestore.Increment(1)}})
+	return err
 }
 
-// tamper waits until something is counted, and adds 1 to a shard.
-func tamper(ctx context.Context, documents *firestore.Client) error {
-	r, err := flowing(ctx, documents)
-	if err != nil {
-		return err
+// deleteMarker deletes the marker of an order that is counted.
+func deleteMarker(ctx context.Context, documents *firestore.Client, _ *counter.Reading) error {
+	markers, err := documents.Collection("counterEvents").Limit(1).Documents(ctx).GetAll()
+	if err != nil || len(markers) == 0 {
+		return fmt.Errorf("%d markers: %w", len(markers), err)
 	}
-	path := fmt.Sprintf("counters/%s/shards/%d", counterName, r.Shards[0].Number)
-	_, err = documents.Doc(path).Update(ctx,
-		[]firestore.Update{{Path: "count", Value: firestore.Increment(1)}})
+	_, err = markers[0].Ref.Delete(ctx)
 	return err
 }
 
@@ -120,6 +148,7 @@ func flowing(ctx context.Context, documents *firestore.Client) (*counter.Reading
 
 // TestSoak_interrupted ends a soak early, which is no failure and leaves nothing.
 func TestSoak_interrupted(t *testing.T) {
+	long(t)
 	bin := build(t)
 	c, err := parse("soak", []string{"-bin", bin, "-rate", "100"})
 	if err != nil {
