@@ -70,15 +70,17 @@ func (s *soak) summary(how string) error {
 		n := evidence.Thousands
 		evidence.Record(evidence.Row{
 			Fault: "everything at once, for a time",
-			How: fmt.Sprintf("%v: %.0f%% of all calls break in every way, %s SIGKILL, %s SIGTERM, "+
-				"Firestore away for %v %d times, %d rollups at once, each order published twice",
-				s.time, 100*brokenShare, n(s.kills), n(s.terms), away, s.outages, rollupsAtOnce),
+			How: fmt.Sprintf("for %v: %.0f%% of all calls break in every way, workers are killed with "+
+				"SIGKILL and stopped with SIGTERM at random, Firestore is away for %v now and then; "+
+				"%d rollups at once, each order published twice",
+				s.time, 100*brokenShare, away, rollupsAtOnce),
 			Times: l.faults,
 			Checked: "drift of every audit; each acknowledgement for its marker; rollups never back " +
 				"and never above the truth; total and markers at the end",
 			Result: fmt.Sprintf("total and markers %s, drift 0 in %s audits, %s redeliveries, "+
-				"%s acknowledgements, 0 without a marker", n(l.counted), n(l.looks),
-				n(l.redeliveries), n(t.acks+t.late)),
+				"%s acknowledgements, 0 without a marker; %d SIGKILL, %d SIGTERM, Firestore away "+
+				"%d times (seed %d)", n(l.counted), n(l.looks), n(l.redeliveries), n(t.acks+t.late),
+				s.kills, s.terms, s.outages, s.seed),
 		})
 	}
 	return nil

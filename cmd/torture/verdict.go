@@ -63,8 +63,8 @@ func (s *series) record(flowed, end tally, looks int) {
 		Checked: "drift of every audit; each acknowledgement, before it is passed on, for its marker; " +
 			"total and markers at the end, and again after every message was delivered once more",
 		Result: fmt.Sprintf("total and markers %s, drift 0 in %d audits; %s acknowledgements, 0 "+
-			"without a marker; %s messages were in the hand of the killed, none lost",
-			n(s.orders), looks, n(end.acks+end.late), n(s.inHand)),
+			"without a marker; %s messages were in the hand of the killed, none lost (seed %d)",
+			n(s.orders), looks, n(end.acks+end.late), n(s.inHand), s.seed),
 	}
 	if s.way == term {
 		row.Fault = "a worker is stopped with SIGTERM under load"
@@ -72,9 +72,9 @@ func (s *series) record(flowed, end tally, looks int) {
 			"at random and started again", n(s.orders), most)
 		row.Checked = "exit code and time of each drain, redeliveries; and all that is checked of SIGKILL"
 		row.Result = fmt.Sprintf("total and markers %s, drift 0 in %d audits; every exit code 0, the "+
-			"longest drain %v of %v; %s of %s messages delivered again", n(s.orders), looks,
+			"longest drain %v of %v; %s of %s messages delivered again (seed %d)", n(s.orders), looks,
 			s.longest.Round(10*time.Millisecond), grace-time.Second,
-			n(flowed.deliveries-flowed.delivered), n(flowed.published))
+			n(flowed.deliveries-flowed.delivered), n(flowed.published), s.seed)
 	}
 	evidence.Record(row)
 }
