@@ -53,7 +53,10 @@ func checkNoLogs(t *testing.T) {
 }
 
 // TestKill kills real workers under load.
-func TestKill(t *testing.T) { testSeries(t, "kill", "-orders", "600", "-stops", "3", "-rate", "400") }
+func TestKill(t *testing.T) {
+	long(t)
+	testSeries(t, "kill", "-orders", "600", "-stops", "3", "-rate", "400")
+}
 
 // TestTerm has real workers drain under load.
 func TestTerm(t *testing.T) {
