@@ -126,6 +126,7 @@ func TestLinger(t *testing.T) {
 		if took := time.Since(start); took != time.Second+b.store.latency {
 			t.Errorf("a lone order took %v, want the linger and one commit", took)
 		}
+		synctest.Wait() // the lane is idle again: right after a commit it takes what is there
 		start = time.Now()
 		b.add("b", "c", "d")
 		b.wg.Wait()
