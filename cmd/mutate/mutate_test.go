@@ -42,12 +42,17 @@ func TestMutantsAreWellFormed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Chdir("../..")
+	dir := t.TempDir()
 	names := map[string]bool{}
 	for _, m := range all {
 		if names[m.name] {
 			t.Errorf("two mutants are called %q", m.name)
 		}
 		names[m.name] = true
+		if _, err := m.overlay(dir); err != nil {
+			t.Errorf("%s applies no more: %v", m.name, err)
+		}
 	}
 }
 

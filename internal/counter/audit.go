@@ -81,11 +81,7 @@ func Audit(ctx context.Context, client *firestore.Client, name string) (*AuditRe
 func AuditTTL(
 	ctx context.Context, client *firestore.Client, name string, ttl time.Duration,
 ) (*AuditReport, error) {
-	r, err := Read(ctx, client, name)
-	if err != nil {
-		return nil, err
-	}
-	s, err := r.seal()
+	r, s, err := readSealed(ctx, client, name)
 	if err != nil {
 		return nil, err
 	}

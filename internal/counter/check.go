@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"cloud.google.com/go/firestore"
 )
@@ -25,10 +24,9 @@ const maxStart = 1 << 62
 func CheckShards(
 	ctx context.Context, client *firestore.Client, name string, def Definition,
 ) error {
-	col := client.Collection(countersCollection).Doc(name).Collection(shardsCollection)
 	refs := make([]*firestore.DocumentRef, def.Shards)
 	for i := range refs {
-		refs[i] = col.Doc(strconv.Itoa(i))
+		refs[i] = shardRef(client, name, i)
 	}
 	var bad error
 	for chunk := range slices.Chunk(refs, readChunk) {

@@ -47,11 +47,7 @@ type Cleanup struct {
 func NewCleanup(
 	ctx context.Context, client *firestore.Client, name string, olderThan time.Duration,
 ) (*Cleanup, error) {
-	r, err := Read(ctx, client, name)
-	if err != nil {
-		return nil, err
-	}
-	s, err := r.seal()
+	r, s, err := readSealed(ctx, client, name)
 	if err != nil {
 		return nil, err
 	}
@@ -156,8 +152,7 @@ func (c *Cleanup) delete(ctx context.Context, docs []*firestore.DocumentSnapshot
 		for _, d := range docs {
 			if c.expired(d) {
 				n++
-				err = errors.Join(err, tx.Delete(d.Ref,
-					firestore.LastUpdateTime(d.UpdateTime.Truncate(time.Microsecond))))
+				err = errors.Join(err, tx.Delete(d.Ref, unchangedSince(d.UpdateTime)))
 			}
 		}
 		return err

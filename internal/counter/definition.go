@@ -40,7 +40,7 @@ type Definition struct {
 func Define(
 	ctx context.Context, client *firestore.Client, name string, want Definition,
 ) (def Definition, created bool, err error) {
-	ref := client.Collection(countersCollection).Doc(name)
+	ref := counterRef(client, name)
 	_, err = ref.Create(ctx, map[string]any{
 		"numShards":     want.Shards,
 		"schemaVersion": SchemaVersion,
@@ -69,7 +69,7 @@ type counterDoc struct {
 func readCounter(
 	ctx context.Context, client *firestore.Client, name string,
 ) (*counterDoc, error) {
-	ref := client.Collection(countersCollection).Doc(name)
+	ref := counterRef(client, name)
 	snap, err := ref.Get(ctx)
 	if status.Code(err) == codes.NotFound && snap != nil {
 		return nil, fmt.Errorf("%w: %q", ErrNotFound, name)

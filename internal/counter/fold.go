@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -93,10 +92,7 @@ func (f *folder) fold(ctx context.Context, shard, into int) (Folded, error) {
 	}
 }
 
-func (f *folder) doc(shard int) *firestore.DocumentRef {
-	return f.client.Collection(countersCollection).Doc(f.name).
-		Collection(shardsCollection).Doc(strconv.Itoa(shard))
-}
+func (f *folder) doc(shard int) *firestore.DocumentRef { return shardRef(f.client, f.name, shard) }
 
 func (f *folder) read(ctx context.Context, shard int) (Shard, time.Time, error) {
 	snap, err := f.doc(shard).Get(ctx)
@@ -117,8 +113,7 @@ func (f *folder) move(ctx context.Context, from Shard, updated time.Time, into i
 			err = errors.Join(err, tx.Update(f.doc(from.Number), m.remainder(from),
 				unchangedSince(updated)))
 		}
-		record := f.client.Collection(countersCollection).Doc(f.name).
-			Collection(foldsCollection).NewDoc()
+		record := counterRef(f.client, f.name).Collection(foldsCollection).NewDoc()
 		return errors.Join(err, tx.Create(record, map[string]any{
 			"shard": from.Number, "into": into, "count": m.count,
 			"at": firestore.ServerTimestamp, "by": f.by}))

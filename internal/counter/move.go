@@ -55,23 +55,10 @@ func sum[K comparable](m map[K]int64) (total int64) {
 	return total
 }
 
-// data is what the move adds to a live shard. A map without an entry would replace the one there.
+// data is what the move adds to a live shard.
 func (m move) data() map[string]any {
-	data := map[string]any{"count": firestore.Increment(m.count)}
-	days, folded := map[string]any{}, map[string]any{}
-	for day, n := range m.days {
-		days[day] = firestore.Increment(n)
-	}
-	for origin, n := range m.folded {
-		folded[strconv.Itoa(origin)] = firestore.Increment(n)
-	}
-	if len(days) > 0 {
-		data["days"] = days
-	}
-	if len(folded) > 0 {
-		data["folded"] = folded
-	}
-	return data
+	return increments(m.count,
+		map[string]map[string]int64{"days": m.days, "folded": byName(m.folded)})
 }
 
 // remainder is the update that leaves what the move does not take.

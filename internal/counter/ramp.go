@@ -70,8 +70,7 @@ func rampLimit(age time.Duration) rate.Limit {
 // when it has no orders yet or had none for a day, the rest of it when its first order is less than
 // 90 minutes old, and nil otherwise. It costs a read for each shard.
 func FindRamp(ctx context.Context, client *firestore.Client, name string) (*Ramp, error) {
-	shards, err := client.Collection(countersCollection).Doc(name).
-		Collection(shardsCollection).Documents(ctx).GetAll()
+	shards, err := shardsOf(client, name).Documents(ctx).GetAll()
 	if err != nil {
 		return nil, fmt.Errorf("reading the shards of %q: %w", name, err)
 	}

@@ -49,10 +49,9 @@ func Read(ctx context.Context, client *firestore.Client, name string) (*Reading,
 		return nil, fmt.Errorf("reading counter %q: %w", name, err)
 	}
 	var snaps []*firestore.DocumentSnapshot
-	shards := client.Collection(countersCollection).Doc(name).Collection(shardsCollection)
 	err = client.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
 		var err error
-		snaps, err = tx.Documents(shards).GetAll()
+		snaps, err = tx.Documents(shardsOf(client, name)).GetAll()
 		return err
 	}, firestore.TransactionReadTime(doc.readTime), firestore.ReadOnly)
 	if err != nil {
@@ -82,7 +81,7 @@ func parseShard(counter, id string, data map[string]any) (Shard, error) {
 		f.fail("not a shard: its name is not a number")
 	}
 	s := Shard{Number: n, Count: f.integer("count"), Days: f.integers("days"),
-		Folded: f.folded()}
+		Folded: f.byShard("folded")}
 	if s.Count < 0 || s.Count == math.MaxInt64 {
 		// An increment stops at the end of int64 without an error: the true count is lost there.
 		f.fail("count is %d, want 0 to %d", s.Count, int64(math.MaxInt64-1))
@@ -93,19 +92,6 @@ func parseShard(counter, id string, data map[string]any) (Shard, error) {
 		}
 	}
 	return s, f.err
-}
-
-// folded returns the orders that were folded into a shard, by their origin.
-func (f *fields) folded() map[int]int64 {
-	folded := map[int]int64{}
-	for id, n := range f.integers("folded") {
-		origin, err := strconv.Atoi(id)
-		if err != nil {
-			f.fail("folded.%s is no number of a shard", id)
-		}
-		folded[origin] = n
-	}
-	return folded
 }
 
 // check refuses sums that int64 cannot hold.
@@ -127,11 +113,7 @@ func (r *Reading) check() error {
 // changed by hand.
 func (r *Reading) checkDays() error {
 	for _, s := range r.Shards {
-		var days int64
-		for _, n := range s.Days {
-			days += n
-		}
-		if days != s.Count {
+		if days := sum(s.Days); days != s.Count {
 			return fmt.Errorf("%s: count is %d, and days sum to %d",
 				shardPath(r.Counter, strconv.Itoa(s.Number)), s.Count, days)
 		}

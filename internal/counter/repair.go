@@ -127,7 +127,7 @@ func (a *AuditReport) dayDrifts(
 func (p *Repair) Apply(
 	ctx context.Context, client *firestore.Client, by string,
 ) (applied bool, err error) {
-	ref := client.Collection(countersCollection).Doc(p.counter)
+	ref := counterRef(client, p.counter)
 	record := ref.Collection(repairsCollection).Doc(recordName(p.Number))
 	nonce := nonces()()
 	err = client.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
@@ -135,7 +135,7 @@ func (p *Repair) Apply(
 			tx.Create(record, p.record(by, nonce)),
 			tx.Update(ref, []firestore.Update{{Path: repairsField, Value: p.Number}}))
 		for _, s := range p.Shards {
-			shard := ref.Collection(shardsCollection).Doc(strconv.Itoa(s.Shard))
+			shard := shardRef(client, p.counter, s.Shard)
 			if p.there[s.Shard] { // unless it was folded away meanwhile: then the repair fails
 				err = errors.Join(err, tx.Update(shard, s.updates()))
 			} else {
@@ -185,8 +185,7 @@ func (a *AuditReport) recordAccepted(
 			shards[strconv.Itoa(s.Shard)] = map[string]any{"unknown": s.Unknown}
 		}
 	}
-	record := client.Collection(countersCollection).Doc(a.Counter).
-		Collection(repairsCollection).Doc(recordName(number))
+	record := counterRef(client, a.Counter).Collection(repairsCollection).Doc(recordName(number))
 	return []firestore.Update{{Path: repairsField, Value: number}},
 		tx.Create(record, map[string]any{"kind": "accept", "by": by, "at": firestore.ServerTimestamp,
 			"readTime": a.ReadTime, "unknown": a.Unknown, "shards": shards,

@@ -3,7 +3,6 @@ package counter
 import (
 	"maps"
 	"slices"
-	"strconv"
 
 	"cloud.google.com/go/firestore"
 )
@@ -53,43 +52,22 @@ func (r repairs) sorted() []ShardRepair {
 	return all
 }
 
-// maps are the maps of the repair that are not empty, by their fields. An empty one would replace
-// the one that is there.
+// maps are the maps of the repair, by their fields.
 func (s ShardRepair) maps() map[string]map[string]int64 {
-	out := map[string]map[string]int64{}
-	if len(s.Days) > 0 {
-		out["days"] = s.Days
-	}
-	if len(s.Folded) > 0 {
-		out["folded"] = map[string]int64{}
-		for origin, n := range s.Folded {
-			out["folded"][strconv.Itoa(origin)] = n
-		}
-	}
-	return out
+	return map[string]map[string]int64{"days": s.Days, "folded": byName(s.Folded)}
 }
 
 // record is the repair as it is recorded.
 func (s ShardRepair) record() map[string]any {
 	record := map[string]any{"count": s.Count, "days": s.Days}
-	if folded := s.maps()["folded"]; folded != nil {
-		record["folded"] = folded
+	if len(s.Folded) > 0 {
+		record["folded"] = byName(s.Folded)
 	}
 	return record
 }
 
 // increments is the repair of a shard that has no document.
-func (s ShardRepair) increments() map[string]any {
-	out := map[string]any{"count": firestore.Increment(s.Count)}
-	for name, entries := range s.maps() {
-		increments := map[string]any{}
-		for key, n := range entries {
-			increments[key] = firestore.Increment(n)
-		}
-		out[name] = increments
-	}
-	return out
-}
+func (s ShardRepair) increments() map[string]any { return increments(s.Count, s.maps()) }
 
 // updates is the repair of a shard's document.
 func (s ShardRepair) updates() []firestore.Update {

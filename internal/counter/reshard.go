@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"cloud.google.com/go/firestore"
 	"google.golang.org/grpc/codes"
@@ -48,7 +47,7 @@ func writeReshard(
 	ctx context.Context, client *firestore.Client, name string, doc *counterDoc, shards int,
 	by string,
 ) error {
-	ref := client.Collection(countersCollection).Doc(name)
+	ref := counterRef(client, name)
 	return client.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
 		err := tx.Update(ref, []firestore.Update{{Path: "numShards", Value: shards}},
 			unchangedSince(doc.updated))
@@ -56,10 +55,6 @@ func writeReshard(
 			map[string]any{"from": doc.def.Shards, "to": shards,
 				"at": firestore.ServerTimestamp, "by": by}))
 	}, firestore.MaxAttempts(1))
-}
-
-func unchangedSince(updated time.Time) firestore.Precondition {
-	return firestore.LastUpdateTime(updated.Truncate(time.Microsecond))
 }
 
 // repeatable reports whether a conditional write that failed may be tried on what is there then:

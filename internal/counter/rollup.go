@@ -61,7 +61,7 @@ func (f *fields) rollup() Rollup {
 func DayTotals(
 	ctx context.Context, client *firestore.Client, name string, days map[string]int64,
 ) (map[string]int64, error) {
-	col := client.Collection(countersCollection).Doc(name).Collection(daysCollection)
+	col := counterRef(client, name).Collection(daysCollection)
 	var refs []*firestore.DocumentRef
 	for day := range days {
 		refs = append(refs, col.Doc(day))
@@ -87,7 +87,7 @@ func DayTotals(
 func SaveRollup(
 	ctx context.Context, client *firestore.Client, r *Reading, next Rollup, days map[string]int64,
 ) error {
-	ref := client.Collection(countersCollection).Doc(r.Counter)
+	ref := counterRef(client, r.Counter)
 	err := client.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
 		err := tx.Update(ref, []firestore.Update{
 			{Path: "rollupTotal", Value: next.Total},
@@ -98,7 +98,7 @@ func SaveRollup(
 			{Path: "rollupLagMs", Value: next.LagMs},
 			{Path: "rollupLagEvents", Value: next.LagEvents},
 			{Path: "rollupShards", Value: next.Shards},
-		}, firestore.LastUpdateTime(r.updated.Truncate(time.Microsecond)))
+		}, unchangedSince(r.updated))
 		for day, total := range days {
 			dayRef := ref.Collection(daysCollection).Doc(day)
 			err = errors.Join(err, tx.Set(dayRef, map[string]any{

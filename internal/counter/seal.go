@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"cloud.google.com/go/firestore"
@@ -51,14 +50,7 @@ func (f *fields) seal() seal {
 	}
 	in := fields{path: f.path + " " + sealField, data: data}
 	s := seal{UpTo: in.time("upTo"), AsOf: in.time("asOf"), Days: in.integers("days"),
-		TTL: time.Duration(in.integer("ttlMs")) * time.Millisecond, Shards: map[int]int64{}}
-	for id, n := range in.integers("shards") {
-		shard, err := strconv.Atoi(id)
-		if err != nil {
-			in.fail("shards has %q, want a number", id)
-		}
-		s.Shards[shard] = n
-	}
+		TTL: time.Duration(in.integer("ttlMs")) * time.Millisecond, Shards: in.byShard("shards")}
 	if in.err == nil && s.UpTo.IsZero() {
 		in.fail("upTo is missing")
 	}
@@ -69,22 +61,18 @@ func (f *fields) seal() seal {
 }
 
 func (s seal) data() map[string]any {
-	shards := map[string]int64{}
-	for shard, n := range s.Shards {
-		shards[strconv.Itoa(shard)] = n
-	}
 	return map[string]any{"upTo": s.UpTo, "asOf": s.AsOf, "ttlMs": s.TTL.Milliseconds(),
-		"shards": shards, "days": s.Days}
+		"shards": byName(s.Shards), "days": s.Days}
 }
 
 // save replaces the sealed part by s, which reaches further, together with what more adds to the
-// commit and to the counter document. It reports whether it did. Two at once are safe: each is true by itself, and the one that reaches
-// further stays.
+// commit and to the counter document. It reports whether it did. Two at once are safe: each is true
+// by itself, and the one that reaches further stays.
 func (s seal) save(
 	ctx context.Context, client *firestore.Client, r *Reading,
 	more func(*firestore.Transaction) ([]firestore.Update, error),
 ) (bool, error) {
-	ref := client.Collection(countersCollection).Doc(r.Counter)
+	ref := counterRef(client, r.Counter)
 	for range sealRaces {
 		old, err := r.seal()
 		if err != nil {
@@ -96,8 +84,7 @@ func (s seal) save(
 		err = client.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
 			updates, err := more(tx)
 			updates = append(updates, firestore.Update{Path: sealField, Value: s.data()})
-			return errors.Join(err, tx.Update(ref, updates,
-				firestore.LastUpdateTime(r.updated.Truncate(time.Microsecond))))
+			return errors.Join(err, tx.Update(ref, updates, unchangedSince(r.updated)))
 		}, firestore.MaxAttempts(1))
 		if err == nil {
 			return true, nil
@@ -112,6 +99,18 @@ func (s seal) save(
 		}
 	}
 	return false, fmt.Errorf("sealing %q: %w, %d times in a row", r.Counter, ErrRaced, sealRaces)
+}
+
+// readSealed is Read, and the sealed part as it stood then.
+func readSealed(
+	ctx context.Context, client *firestore.Client, name string,
+) (*Reading, seal, error) {
+	r, err := Read(ctx, client, name)
+	if err != nil {
+		return nil, seal{}, err
+	}
+	s, err := r.seal()
+	return r, s, err
 }
 
 // seal is the sealed part as the counter document held it.

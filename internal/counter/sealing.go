@@ -67,13 +67,13 @@ func (a *AuditReport) nextSeal(
 		next.Shards[s.Shard] = s.Markers + s.Unknown - young[i]
 		left += young[i]
 	}
-	return next, a.sealDays(c, ctx, m, &next, left)
+	return next, a.sealDays(ctx, c, m, &next, left)
 }
 
 // sealDays takes the markers younger than the seal, of which there are left, off their days. It
 // looks from the newest day back until it has found them all, which is most often at once.
 func (a *AuditReport) sealDays(
-	c *census, ctx context.Context, m markersOf, next *seal, left int64,
+	ctx context.Context, c *census, m markersOf, next *seal, left int64,
 ) error {
 	for _, d := range slices.Backward(a.Days) {
 		var young int64

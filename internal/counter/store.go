@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"cloud.google.com/go/firestore"
@@ -59,16 +58,9 @@ func (s *fireStore) write(tx *firestore.Transaction, b *batch) error {
 		doc := markers.Doc(e.id.String())
 		err = errors.Join(err, tx.Create(doc, markerData(s.name, b.commit, b.shard, e, s.ttl)))
 	}
-	days := map[string]any{}
-	for day, n := range b.days() {
-		days[day] = firestore.Increment(n)
-	}
-	shard := s.client.Collection(countersCollection).Doc(s.name).
-		Collection(shardsCollection).Doc(strconv.Itoa(b.shard))
-	return errors.Join(err, tx.Set(shard, map[string]any{
-		"count": firestore.Increment(len(b.entries)),
-		"days":  days,
-	}, firestore.MergeAll))
+	added := increments(int64(len(b.entries)), map[string]map[string]int64{"days": b.days()})
+	return errors.Join(err,
+		tx.Set(shardRef(s.client, s.name, b.shard), added, firestore.MergeAll))
 }
 
 // markers implements store.
