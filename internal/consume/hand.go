@@ -9,28 +9,28 @@ import (
 
 // A hand holds the messages that are delivered and not settled, at most MaxOutstanding.
 type hand struct {
-	mu        sync.Mutex
-	published map[*pubsub.Message]time.Time
+	mu       sync.Mutex
+	messages map[*pubsub.Message]struct{}
 }
 
-func newHand() *hand { return &hand{published: map[*pubsub.Message]time.Time{}} }
+func newHand() *hand { return &hand{messages: map[*pubsub.Message]struct{}{}} }
 
 func (h *hand) take(m *pubsub.Message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.published[m] = m.PublishTime
+	h.messages[m] = struct{}{}
 }
 
 func (h *hand) settle(m *pubsub.Message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.published, m)
+	delete(h.messages, m)
 }
 
 func (h *hand) size() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.published)
+	return len(h.messages)
 }
 
 // oldest returns the age of the message that was published first, or 0 when there is none. When
@@ -39,8 +39,8 @@ func (h *hand) oldest(now time.Time) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var age time.Duration
-	for _, at := range h.published {
-		age = max(age, now.Sub(at))
+	for m := range h.messages {
+		age = max(age, now.Sub(m.PublishTime))
 	}
 	return age
 }
