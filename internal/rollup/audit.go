@@ -65,16 +65,7 @@ func NewAuditor(
 // and says nothing about the counter. Until one succeeds the last success is 1970.
 func (a *Auditor) Run(ctx context.Context, every time.Duration) {
 	a.success.Record(ctx, 0)
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for now := time.Now(); ; {
-		a.tick(ctx, now)
-		select {
-		case now = <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+	repeat(ctx, every, func(now time.Time) { a.tick(ctx, now) })
 }
 
 func (a *Auditor) tick(ctx context.Context, now time.Time) {

@@ -22,11 +22,18 @@ const deadAfter = 2 * runTimeout
 func (j *Job) Run(ctx context.Context, every time.Duration) {
 	j.metrics.success.Record(ctx, 0)
 	j.due.Store(time.Now().Add(every + deadAfter).UnixNano())
+	repeat(ctx, every, func(now time.Time) {
+		j.tick(ctx, now)
+		j.due.Store(time.Now().Add(every + deadAfter).UnixNano())
+	})
+}
+
+// repeat calls do at once and then at every tick, until ctx ends.
+func repeat(ctx context.Context, every time.Duration, do func(now time.Time)) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for now := time.Now(); ; {
-		j.tick(ctx, now)
-		j.due.Store(time.Now().Add(every + deadAfter).UnixNano())
+		do(now)
 		select {
 		case now = <-ticker.C:
 		case <-ctx.Done():
