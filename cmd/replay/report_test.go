@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,10 +13,9 @@ import (
 
 	"github.com/atlasmart/ordertally/internal/counter"
 	"github.com/atlasmart/ordertally/internal/emulator/emulatortest"
+	"github.com/atlasmart/ordertally/internal/goldentest"
 	"github.com/atlasmart/ordertally/internal/settings"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 var farFuture = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -144,17 +142,5 @@ func TestBadFile(t *testing.T) {
 // golden compares got with a file below testdata, or rewrites the file.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
+	goldentest.Compare(t, filepath.Join("testdata", name), got)
 }

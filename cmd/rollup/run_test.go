@@ -21,10 +21,9 @@ import (
 
 	"github.com/atlasmart/ordertally/internal/counter"
 	"github.com/atlasmart/ordertally/internal/emulator/emulatortest"
+	"github.com/atlasmart/ordertally/internal/goldentest"
 	"github.com/atlasmart/ordertally/internal/settings"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestMain(m *testing.M) { emulatortest.Main(m) }
 
@@ -262,7 +261,7 @@ func TestRepeat(t *testing.T) {
 	client := counted(t, 5)
 	t.Setenv("ROLLUP_EVERY", "1s")
 	t.Setenv("ROLLUP_AUDIT_EVERY", "1m")
-	addr := freeAddr(t)
+	addr := emulatortest.FreeAddr(t)
 	t.Setenv("ROLLUP_LISTEN", addr)
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
 	defer stop()
@@ -349,17 +348,5 @@ func golden(t *testing.T, name string, f func(*bytes.Buffer) error) {
 	if err := f(&got); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
+	goldentest.Compare(t, filepath.Join("testdata", name), got.String())
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -23,7 +22,7 @@ func wantShown(t *testing.T, ctx context.Context, addr string) {
 		time.Sleep(20 * time.Millisecond)
 		metrics = get(t, addr, "/metrics")
 	}
-	telemetrytest.Golden(t, metrics, "testdata/metrics.txt", *update)
+	telemetrytest.Golden(t, metrics, "testdata/metrics.txt")
 	page := get(t, addr, "/statusz")
 	for _, want := range []string{`<b class="good">live</b>`, `<b class="good">ready</b>`,
 		"<dt>total</dt><dd>5, as of ", "<dt>last audit</dt><dd>5 markers, and the shards sum to 5, at ",
@@ -35,16 +34,6 @@ func wantShown(t *testing.T, ctx context.Context, addr string) {
 	if got := get(t, addr, "/livez"); got != "ok\n" {
 		t.Errorf("/livez: %s", got)
 	}
-}
-
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func get(t *testing.T, addr, path string) string {

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -23,8 +22,6 @@ import (
 	"github.com/atlasmart/ordertally/internal/settings"
 	"github.com/atlasmart/ordertally/internal/telemetry/telemetrytest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestMain(m *testing.M) { emulatortest.Main(m) }
 
@@ -178,7 +175,7 @@ func (s *site) audit(t *testing.T) *counter.AuditReport {
 // and starts another one on what is left.
 func TestWorker(t *testing.T) {
 	s := newSite(t)
-	addr := freeAddr(t)
+	addr := emulatortest.FreeAddr(t)
 	t.Setenv("WORKER_LISTEN", addr)
 	stop := work(t)
 	eventually(t, "the worker is ready", func() bool { return get(addr, "/readyz") == "ok\n" })
@@ -213,7 +210,7 @@ func TestWorker(t *testing.T) {
 	if got := get(addr, "/livez"); got != "ok\n" {
 		t.Errorf("/livez: %s", got)
 	}
-	telemetrytest.Golden(t, get(addr, "/metrics"), "testdata/metrics.txt", *update)
+	telemetrytest.Golden(t, get(addr, "/metrics"), "testdata/metrics.txt")
 	wantPage(t, get(addr, "/statusz"), s.Project)
 	if err := stop(); err != nil || settings.ExitCode(err) != 0 {
 		t.Errorf("stopped with %v, want a clean drain", err)
@@ -359,16 +356,6 @@ func TestStoppedBeforeItStarted(t *testing.T) {
 	if err := run(ctx, nil, deps{logs: io.Discard}); err != nil {
 		t.Errorf("%v, want nil", err)
 	}
-}
-
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // get returns a body, or "" when there is no answer.

@@ -1,23 +1,19 @@
 package statusz
 
 import (
-	"flag"
 	"io"
 	"net/http/httptest"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/atlasmart/ordertally/internal/goldentest"
 	"github.com/atlasmart/ordertally/internal/settings"
 	"github.com/atlasmart/ordertally/internal/telemetry"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -81,20 +77,7 @@ func get(t *testing.T, p Page) *httptest.ResponseRecorder {
 func TestHandler(t *testing.T) {
 	for name, p := range map[string]Page{"busy": busy(), "quiet": quiet()} {
 		t.Run(name, func(t *testing.T) {
-			got := get(t, p).Body.String()
-			path := "testdata/" + name + ".html"
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("page (-want +got):\n%s", diff)
-			}
+			goldentest.Compare(t, "testdata/"+name+".html", get(t, p).Body.String())
 		})
 	}
 }

@@ -3,38 +3,27 @@ package telemetrytest
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/atlasmart/ordertally/internal/goldentest"
 )
 
 // closed are the labels whose values are a set that is known beforehand, and exposed from the start.
 var closed = []string{"result", "outcome", "code"}
 
 // Golden compares the metrics in a scrape with a file, or rewrites the file: a line for each, with
-// its name, its type and its labels, and the values of those that are closed. The files of both programs are what deploy's test holds the alerts and the
-// dashboard to. What the Go runtime says of itself is left out.
-func Golden(t testing.TB, scrape, path string, update bool) {
+// its name, its type and its labels, and the values of those that are closed. The files of both
+// programs are what deploy's test holds the alerts and the dashboard to. What the Go runtime says
+// of itself is left out.
+func Golden(t testing.TB, scrape, path string) {
 	t.Helper()
-	got := exposed(t, scrape)
-	if update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
+	goldentest.Compare(t, path, exposed(t, scrape))
 }
 
 func exposed(t testing.TB, scrape string) string {
