@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"strings"
 	"testing"
 
 	"github.com/atlasmart/ordertally/deploy/deploytest"
@@ -36,14 +35,8 @@ func TestRunbook(t *testing.T) {
 
 // TestNamedSettings wants that every setting which deploy and docs name is one of the rollup's.
 func TestNamedSettings(t *testing.T) {
-	names := deploytest.SettingNames(t, "../..", "ROLLUP_")
-	for name := range names {
-		t.Setenv(name, "")
-	}
-	_, err := load()
-	for line := range strings.Lines(err.Error()) {
-		if name, _, _ := strings.Cut(line, " "); strings.Contains(line, "is unknown") {
-			t.Errorf("%s: %s", names[name], line)
-		}
-	}
+	deploytest.CheckSettings(t, "../..", "ROLLUP_", func() error {
+		_, err := load()
+		return err
+	})
 }

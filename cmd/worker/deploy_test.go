@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/atlasmart/ordertally/deploy/deploytest"
@@ -24,14 +23,8 @@ func TestDeployedSettings(t *testing.T) {
 
 // TestNamedSettings wants that every setting which deploy and docs name is one of the worker's.
 func TestNamedSettings(t *testing.T) {
-	names := deploytest.SettingNames(t, "../..", "WORKER_")
-	for name := range names {
-		t.Setenv(name, "")
-	}
-	_, err := load()
-	for line := range strings.Lines(err.Error()) {
-		if name, _, _ := strings.Cut(line, " "); strings.Contains(line, "is unknown") {
-			t.Errorf("%s: %s", names[name], line)
-		}
-	}
+	deploytest.CheckSettings(t, "../..", "WORKER_", func() error {
+		_, err := load()
+		return err
+	})
 }

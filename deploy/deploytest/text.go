@@ -9,9 +9,24 @@ import (
 	"testing"
 )
 
-// SettingNames returns every name with a prefix, such as WORKER_, that a file of deploy or docs
+// CheckSettings wants that every setting with the prefix which deploy and docs name is one that a
+// program knows, whose settings load reads.
+func CheckSettings(t *testing.T, module, prefix string, load func() error) {
+	t.Helper()
+	names := settingNames(t, module, prefix)
+	for name := range names {
+		t.Setenv(name, "")
+	}
+	for line := range strings.Lines(load().Error()) {
+		if name, _, _ := strings.Cut(line, " "); strings.Contains(line, "is unknown") {
+			t.Errorf("%s: %s", names[name], line)
+		}
+	}
+}
+
+// settingNames returns every name with a prefix, such as WORKER_, that a file of deploy or docs
 // has, be it in a comment, and the file.
-func SettingNames(tb testing.TB, module, prefix string) map[string]string {
+func settingNames(tb testing.TB, module, prefix string) map[string]string {
 	tb.Helper()
 	form := regexp.MustCompile(`\b` + prefix + `[A-Z_]*[A-Z]\b`)
 	names := map[string]string{}
