@@ -73,9 +73,8 @@ func (r *rollups) retire() error {
 }
 
 // clear kills those that are left.
-func (r *rollups) clear() error {
+func (r *rollups) clear() {
 	for _, c := range r.running {
 		c.Kill()
 	}
-	return nil
 }

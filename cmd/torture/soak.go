@@ -59,7 +59,8 @@ func (s *soak) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.store.Stop()) }()
-	defer func() { err = errors.Join(err, s.clear(), s.rollups.clear()) }()
+	defer s.rollups.clear()
+	defer func() { err = errors.Join(err, s.clear()) }()
 	if err := s.begin(ctx); err != nil {
 		if ctx.Err() != nil {
 			s.say("interrupted", "before anything was published")
@@ -159,18 +160,16 @@ func (s *soak) next() error {
 		return err
 	}
 	victim := s.lives[s.rand.IntN(len(s.lives))]
-	switch s.rand.IntN(12) {
-	case 0:
+	switch n := s.rand.IntN(12); {
+	case n == 0:
 		s.calls.Cut(away)
 		s.outages++
-	case 1, 2, 3, 4:
+	case victim == s.steady:
+	case n <= 4:
 		if err := s.stop(victim); err != nil {
 			return err
 		}
 	default:
-		if victim == s.steady {
-			break
-		}
 		if _, err := s.kill(victim); err != nil {
 			return err
 		}
@@ -182,9 +181,6 @@ func (s *soak) next() error {
 // stop has a worker drain. On a broken wire it may have to give messages back, and says so by
 // its exit code; it must not need to be killed.
 func (s *soak) stop(victim *life) error {
-	if victim == s.steady {
-		return nil
-	}
 	end, err := s.term(victim)
 	if err != nil {
 		return err

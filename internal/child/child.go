@@ -75,9 +75,6 @@ func Start(name, logs string, env []string, argv ...string) (*Child, error) {
 // Done is closed when the child has ended.
 func (c *Child) Done() <-chan struct{} { return c.done }
 
-// Pid is the child's process id.
-func (c *Child) Pid() int { return c.cmd.Process.Pid }
-
 // State tells how the child ended. Call it when Done is closed.
 func (c *Child) State() *os.ProcessState { return c.cmd.ProcessState }
 
