@@ -364,10 +364,10 @@ func TestDrain(t *testing.T) {
 		l := newLedger()
 		l.before = until(nil)
 		e := newEdge(t, l)
-		e.cfg.Grace = 3 * time.Second
+		e.cfg.Grace = 4 * time.Second
 		e.run()
 		ids := e.fill(l, 3)
-		err := e.stopWithin(e.cfg.Grace)
+		err := e.stopInGrace()
 		if !errors.Is(err, errAbandoned) || !strings.Contains(err.Error(), "3 messages nacked") {
 			t.Errorf("Run: %v, want three messages nacked for want of time", err)
 		}
@@ -388,7 +388,7 @@ func TestDrain(t *testing.T) {
 		e.eventuallyAcked(e.publishOrder("ord-1"))
 		start := time.Now()
 		e.drained()
-		if took := time.Since(start); took > patience/4 {
+		if took := time.Since(start); took > patience/2 {
 			t.Errorf("draining nothing took %v", took)
 		}
 	})
@@ -425,7 +425,7 @@ func TestDrain(t *testing.T) {
 		e.run()
 		id := e.publish(`[]`)
 		e.eventually("in hand", func() bool { return e.inFlight() == 1 })
-		if err := e.stopWithin(e.cfg.Grace + 2*time.Second); !errors.Is(err, errAbandoned) {
+		if err := e.stopInGrace(); !errors.Is(err, errAbandoned) {
 			t.Errorf("Run: %v, want %v", err, errAbandoned)
 		}
 		if e.acks(id) != 0 || e.nacks(id) != 1 {
@@ -444,7 +444,7 @@ func TestDrain(t *testing.T) {
 		e.run()
 		id := e.publishOrder("ord-1")
 		e.eventually("counted", func() bool { return l.total() == 1 })
-		if err := e.stopWithin(e.cfg.Grace + 2*time.Second); !errors.Is(err, errAbandoned) {
+		if err := e.stopInGrace(); !errors.Is(err, errAbandoned) {
 			t.Errorf("Run: %v, want %v", err, errAbandoned)
 		}
 		release()
@@ -462,14 +462,16 @@ func (e *edge) fill(l *ledger, n int) (ids []string) {
 	return ids
 }
 
-// stopWithin stops the consumer, wants Run to return within d, and returns what it returned.
-func (e *edge) stopWithin(d time.Duration) error {
+// stopInGrace stops the consumer, wants Run to return when its grace ends, and returns what it
+// returned. A loaded machine may wake Run late, so what is told apart is its end by the grace and
+// one by patience.
+func (e *edge) stopInGrace() error {
 	e.t.Helper()
 	start := time.Now()
 	e.stop()
 	err := e.wait()
-	if took := time.Since(start); took > d {
-		e.t.Errorf("Run returned after %v, want at most %v", took, d)
+	if took := time.Since(start); took > e.cfg.Grace+patience/2 {
+		e.t.Errorf("Run returned after %v, want at most %v and a moment", took, e.cfg.Grace)
 	}
 	return err
 }
@@ -578,6 +580,10 @@ func TestRun_closedStream(t *testing.T) {
 	t.Parallel()
 	e := newEdge(t, newLedger())
 	e.server.SetStreamTimeout(50 * time.Millisecond)
+	// What is sent into a stream that is just closing comes again when its lease has run out: the
+	// server's clock goes four times as fast, so that this is well within patience.
+	begin := time.Now()
+	e.server.SetTimeNowFunc(func() time.Time { return time.Now().Add(3 * time.Since(begin)) })
 	e.run()
 	var ids []string
 	for i := range 5 {

@@ -155,7 +155,7 @@ func TestLogsGiveNoOrderAway(t *testing.T) {
 	l.eventually("a restart", func() bool { return len(l.restarts()) > 0 })
 	l.sendOrder("blocked-0123456789")
 	l.eventually("an order in hand", func() bool { return orders.blocked.Load() > 0 })
-	if err := l.stopWithin(l.cfg.Grace); !errors.Is(err, errAbandoned) {
+	if err := l.stopInGrace(); !errors.Is(err, errAbandoned) {
 		t.Errorf("Run: %v, want %v", err, errAbandoned)
 	}
 	l.check("commit attempt went wrong, and is repeated", "Firestore refuses an order",
