@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/mem"
@@ -51,15 +52,23 @@ func (r *Relay) call(ctx context.Context, method string, down grpc.ServerStream)
 	return down.SendMsg(&answer)
 }
 
+// partingTime is how long a server may take to end a stream whose client is gone.
+const partingTime = 2 * time.Second
+
+// stream half-closes a stream whose client is gone before it cancels it: the Pub/Sub emulator then
+// gives back at once what it sent, while it keeps feeding a stream that is only cancelled, and
+// holds what it fed until the lease has run out.
 func (r *Relay) stream(ctx context.Context, method string, down grpc.ServerStream) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	up, err := r.conn.NewStream(ctx,
 		&grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method)
 	if err != nil {
 		return err
 	}
-	r.pumps.Go(func() { r.pump(ctx, cancel, method, down, up) })
+	stop := context.AfterFunc(down.Context(), func() { time.AfterFunc(partingTime, cancel) })
+	defer stop()
+	r.pumps.Go(func() { r.pump(ctx, method, down, up) })
 	for {
 		var answer []byte
 		err := up.RecvMsg(&answer)
@@ -70,27 +79,20 @@ func (r *Relay) stream(ctx context.Context, method string, down grpc.ServerStrea
 		if err != nil {
 			return err
 		}
-		r.tap.answer(method, nil, answer)
-		if err := down.SendMsg(&answer); err != nil {
-			return err
+		if down.Context().Err() != nil {
+			continue // nobody gets it
 		}
+		r.tap.answer(method, nil, answer)
+		_ = down.SendMsg(&answer) // it fails when the client is gone
 	}
 }
 
-// pump carries what the client sends in a stream. It ends with the client's half, or with the
-// call, which ends the reading from the client.
-func (r *Relay) pump(
-	ctx context.Context, cancel func(), method string, down grpc.ServerStream, up grpc.ClientStream,
-) {
+// pump carries what the client sends in a stream until the client's half ends or the call does.
+func (r *Relay) pump(ctx context.Context, method string, down grpc.ServerStream, up grpc.ClientStream) {
 	for {
 		var request []byte
-		err := down.RecvMsg(&request)
-		if errors.Is(err, io.EOF) {
+		if err := down.RecvMsg(&request); err != nil {
 			_ = up.CloseSend() // it never fails, by its documentation
-			return
-		}
-		if err != nil {
-			cancel() // the client is gone
 			return
 		}
 		r.tap.request(ctx, method, request)

@@ -60,7 +60,7 @@ func Start(target string, tap Tap, opts ...grpc.DialOption) (*Relay, error) {
 	}
 	r := &Relay{Addr: listener.Addr().String(), tap: tap, conn: conn, served: make(chan error, 1)}
 	r.server = grpc.NewServer(grpc.ForceServerCodecV2(raw{}), grpc.UnknownServiceHandler(r.forward),
-		grpc.MaxRecvMsgSize(math.MaxInt32))
+		grpc.MaxRecvMsgSize(math.MaxInt32), grpc.WaitForHandlers(true))
 	go func() { r.served <- r.server.Serve(listener) }()
 	return r, nil
 }

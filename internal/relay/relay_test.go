@@ -2,6 +2,8 @@ package relay
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -171,4 +173,77 @@ func TestStream(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestParting wants the server of a stream whose client is gone to see the end of its half, and not
+// that the call was cancelled.
+func TestParting(t *testing.T) {
+	for _, who := range []string{"client", "relay"} {
+		t.Run(who, func(t *testing.T) {
+			ends := make(chan error, 1)
+			addr := talk(t, ends)
+			r, err := Start(addr, Tap{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			stop := sync.OnceValue(r.Stop)
+			t.Cleanup(func() {
+				if err := stop(); err != nil {
+					t.Error(err)
+				}
+			})
+			conn, err := grpc.NewClient("passthrough:///"+r.Addr, grpc.WithNoProxy(),
+				grpc.WithTransportCredentials(insecure.NewCredentials()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close() }()
+			ctx, cancel := context.WithCancel(soon(t))
+			defer cancel()
+			stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true},
+				"/test.Talk/Talk", grpc.ForceCodecV2(raw{}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			word := []byte("hello")
+			if err := errors.Join(stream.SendMsg(&word), stream.RecvMsg(&word)); err != nil {
+				t.Fatal(err)
+			}
+			if who == "client" {
+				cancel()
+			} else if err := stop(); err != nil {
+				t.Error(err)
+			}
+			if err := <-ends; !errors.Is(err, io.EOF) {
+				t.Errorf("the server saw %v, want %v", err, io.EOF)
+			}
+		})
+	}
+}
+
+// talk serves any stream with an echo, and says how its client's half ended.
+func talk(t *testing.T, ends chan<- error) (addr string) {
+	t.Helper()
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := grpc.NewServer(grpc.ForceServerCodecV2(raw{}),
+		grpc.UnknownServiceHandler(func(_ any, s grpc.ServerStream) error {
+			for {
+				var word []byte
+				err := s.RecvMsg(&word)
+				if err == nil {
+					err = s.SendMsg(&word)
+				}
+				if err != nil {
+					ends <- err
+					return nil
+				}
+			}
+		}))
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = g.Serve(lis) })
+	t.Cleanup(func() { g.Stop(); serving.Wait() })
+	return lis.Addr().String()
 }
