@@ -42,11 +42,11 @@ type committer struct {
 	health  *health
 	log     *zap.Logger
 
-	ramp *Ramp // shared by all lanes; nil: none
+	dups *duplicates // shared by all lanes
+	ramp *Ramp       // shared by all lanes; nil: none
 
 	progress progress
 
-	dups duplicates
 	pace pace
 	beat atomic.Int64 // UnixNano of the last attempt's end, while a group is tried; else 0
 }

@@ -43,6 +43,35 @@ func TestADuplicateDoesNotFailItsNeighbours(t *testing.T) {
 	})
 }
 
+// TestLanesShareWhatTheyMeet replays orders to one lane, and wants another to read first at once.
+func TestLanesShareWhatTheyMeet(t *testing.T) {
+	inBubble(t, 2, Options{Linger: time.Millisecond}, func(t *testing.T, b *bench) {
+		replayed := ordersOf(0, 2, duplicatesReplay)
+		other := orderOf(t, map[int]int{2: 1})
+		b.known(t, append(replayed, other)...)
+		b.add(replayed...)
+		b.wg.Wait()
+		refused, reads := len(b.store.commits), b.store.reads
+		b.add(other)
+		b.wg.Wait()
+		if got := len(b.store.commits) - refused; got != 0 || b.store.reads != reads+1 {
+			t.Errorf("%d commits and %d reads for a known order after a replay in another lane, "+
+				"want one read alone", got, b.store.reads-reads)
+		}
+		b.counts(t, int64(len(replayed)+1))
+	})
+}
+
+// ordersOf returns n order ids whose events have the given shard of so many.
+func ordersOf(shard, shards, n int) (ids []string) {
+	for i := 0; len(ids) < n; i++ {
+		if id := fmt.Sprint("ord-", i); order(id).Event("orders").Shard(shards) == shard {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // TestAMarkerThatCannotBeSeen is about a store that refuses a commit for a marker which the read
 // does not show: a race that a pause lets pass, and no reason to ask as fast as it goes.
 func TestAMarkerThatCannotBeSeen(t *testing.T) {

@@ -90,11 +90,11 @@ func start(s store, name string, def Definition, opts Options) (*Counter, error)
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Counter{name: name, def: def, memory: newMemory(memoryCap), health: &health{},
 		rates: &groupRates{}, log: opts.Log, stop: stop}
-	nonce := nonces()
+	nonce, dups := nonces(), &duplicates{}
 	c.lanes = newLanes(func(shard, live int) *lane {
 		l := newLane(shard, opts.GroupMax, opts.Linger, &committer{
 			store: s, nonce: nonce, memory: c.memory, health: c.health,
-			metrics: m.lane(name, shard, live), ramp: opts.Ramp, log: opts.Log,
+			dups: dups, metrics: m.lane(name, shard, live), ramp: opts.Ramp, log: opts.Log,
 			progress: progress{rates: c.rates}})
 		l.tracer = newTracer(opts.Tracer, name, shard)
 		c.done.Go(func() { l.run(ctx, c.lanes.forget) })

@@ -1,10 +1,14 @@
 package counter
 
-// A duplicates tells whether duplicates are frequent enough for a lane to read the markers
-// before it commits. A blind commit that meets one costs a refused commit, the reads and a second
+import "sync"
+
+// A duplicates tells whether duplicates are frequent enough for the lanes to read the markers
+// before they commit. A blind commit that meets one costs a refused commit, the reads and a second
 // commit; reading first costs the reads each time. So reading first pays once about every second
-// group holds one.
+// group holds one. The lanes share it: events go to them by a hash, so what one lane meets, the
+// others are about to.
 type duplicates struct {
+	mu      sync.Mutex
 	share   float64 // of the recent groups that held a known order, newest heaviest
 	reading bool
 }
@@ -12,16 +16,17 @@ type duplicates struct {
 const (
 	duplicatesWeight = 0.25 // of the newest group
 	duplicatesOften  = 0.5  // start to read first: after three groups in a row
-	duplicatesRare   = 0.2  // stop: lower, so that the lane does not flap
+	duplicatesRare   = 0.2  // stop: lower, so that they do not flap
 
 	// duplicatesReplay known orders in one group are a replay, whatever came before: the next group
-	// is read first. A replay of 12,000 orders has six groups a lane; half of them were refused
-	// before the share alone had noticed.
+	// is read first.
 	duplicatesReplay = 16
 )
 
 // observe notes how many orders of the newest group were known.
 func (d *duplicates) observe(known int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.share *= 1 - duplicatesWeight
 	if known > 0 {
 		d.share += duplicatesWeight
@@ -37,4 +42,8 @@ func (d *duplicates) observe(known int) {
 }
 
 // frequent reports whether the next group shall be read first.
-func (d *duplicates) frequent() bool { return d.reading }
+func (d *duplicates) frequent() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.reading
+}
