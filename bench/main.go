@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -97,14 +98,15 @@ func (o *options) stages() []stage {
 
 func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) ([]record, error) {
 	var all []record
-	out := json.NewEncoder(stdout)
+	out, start := json.NewEncoder(stdout), time.Now()
 	for n := range o.rounds {
 		records, err := o.round(ctx, n+1, func(rec record) error { return out.Encode(rec) })
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, records...)
-		fmt.Fprintf(stderr, "round %d of %d done\n", n+1, o.rounds)
+		fmt.Fprintf(stderr, "round %d of %d done after %v\n", n+1, o.rounds,
+			time.Since(start).Round(time.Second))
 	}
 	return all, nil
 }

@@ -99,7 +99,7 @@ const warmUpTime = 9 * time.Second
 func (r *round) warmUp(ctx context.Context) error {
 	deadline := time.Now().Add(warmUpTime)
 	for time.Now().Before(deadline) {
-		if _, err := r.endToEnd(ctx, 6000, groupDefault); err != nil {
+		if _, err := r.endToEnd(ctx, 6000, groupDefault, streams); err != nil {
 			return err
 		}
 		if _, err := r.textbook(ctx, 300, 64); err != nil {

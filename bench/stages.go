@@ -18,9 +18,9 @@ const (
 	// watch is how long a textbook consumer is watched at most.
 	watch = 3 * time.Second
 	// fall is how long one with the client's default of 1,000 messages in flight takes to collapse
-	// into lock waits of two seconds each: it settles some 900 orders in its first three seconds and
-	// then a few a second. It is measured afterwards, for as long as watch.
-	fall = 5 * time.Second
+	// into lock waits of two seconds each: it settles some 900 orders in its first three seconds, and
+	// a few a second from the sixth or the eighth on. It is measured afterwards, for as long as watch.
+	fall = 8 * time.Second
 )
 
 func one(rec record, err error) ([]record, error) { return []record{rec}, err }
@@ -73,10 +73,13 @@ func pubSubStages() []stage {
 			return one(r.ackOnly(ctx, r.orders(12_000), ackStreams))
 		}},
 		{"end-to-end", func(ctx context.Context, r *round) ([]record, error) {
-			return r.endToEnd(ctx, r.orders(12_000), groupDefault)
+			return r.endToEnd(ctx, r.orders(24_000), groupDefault, streams)
+		}},
+		{"end-to-end", func(ctx context.Context, r *round) ([]record, error) {
+			return r.endToEnd(ctx, r.orders(12_000), groupDefault, replayStreams)
 		}},
 		{"three-workers", func(ctx context.Context, r *round) ([]record, error) {
-			return one(r.threeWorkers(ctx, r.orders(12_000), groupDefault))
+			return one(r.threeWorkers(ctx, r.orders(24_000), groupDefault))
 		}},
 		{"textbook-collapse", func(ctx context.Context, r *round) ([]record, error) {
 			return one(r.textbookConsumer(ctx, 20_000, 1000, fall))

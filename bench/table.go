@@ -23,6 +23,8 @@ type row struct {
 
 func (r row) label() string {
 	switch {
+	case r.groupMax > 1 && r.streams > 1:
+		return fmt.Sprintf("%s (groups of %d, %d streams)", r.mode, r.groupMax, r.streams)
 	case r.groupMax > 1:
 		return fmt.Sprintf("%s (groups of %d)", r.mode, r.groupMax)
 	case r.groupMax == 1 && r.mode != "hot-document":
@@ -149,8 +151,10 @@ func ratios(all []row) (out []ratio) {
 	}
 	counter := ours(all).perSecond
 	raw := best(all, "raw").perSecond
-	acks := find(all, "ack-only", func(r row) bool { return r.streams == streams }).perSecond
-	through := best(all, "end-to-end").perSecond
+	over := func(mode string, streams int) float64 {
+		return find(all, mode, func(r row) bool { return r.streams == streams }).perSecond
+	}
+	acks, through := over("ack-only", streams), over("end-to-end", streams)
 	naive := best(all, "textbook-consumer")
 	add("one order at 50/s: p50 / textbook's p50", best(all, "idle").p50, best(all, "idle-textbook").p50)
 	add("the same through Pub/Sub", best(all, "idle-consumer").p50, best(all, "idle-textbook-consumer").p50)
@@ -166,8 +170,10 @@ func ratios(all []row) (out []ratio) {
 	add("worker / textbook consumer at its best", through, naive.perSecond)
 	add("worker / textbook consumer, 1,000 in flight", through,
 		best(all, "textbook-collapsed").perSecond)
-	add("replay / first pass", best(all, "replay").perSecond, through)
-	add("remembered replay / ack-only", best(all, "replay-remembered").perSecond, acks)
+	add("replay / first pass", over("replay", streams), through)
+	add(fmt.Sprintf("the same, both over %d streams", replayStreams),
+		over("replay", replayStreams), over("end-to-end", replayStreams))
+	add("remembered replay / ack-only", over("replay-remembered", streams), acks)
 	add("three workers / one", best(all, "three-workers").perSecond, through)
 	return out
 }
