@@ -65,11 +65,11 @@ func (f *fleet) left(ctx context.Context, audits *auditor, n int) (int, error) {
 	if !f.direct {
 		return f.ledger.open(), nil
 	}
-	report, err := audits.look(ctx)
+	s, err := audits.look(ctx)
 	if err != nil {
 		return 0, err
 	}
-	return n - int(report.Markers), nil
+	return n - int(s.markers), nil
 }
 
 // stuck accounts for every order, whether it is lost or only late.

@@ -17,7 +17,7 @@ type line struct {
 func (l line) String() string {
 	n := evidence.Thousands
 	return fmt.Sprintf("%s counted of %s orders, %s duplicates, %s redeliveries, %s faults, "+
-		"drift 0 in %s audits, %d MiB, %d goroutines", n(l.counted), n(l.orders), n(l.duplicates),
+		"drift 0 in %s samples, %d MiB, %d goroutines", n(l.counted), n(l.orders), n(l.duplicates),
 		n(l.redeliveries), n(l.faults), n(l.looks), l.resident>>20, l.goroutines)
 }
 
@@ -75,9 +75,9 @@ func (s *soak) summary(how string) error {
 				"%d rollups at once, each order published twice",
 				s.time, 100*brokenShare, away, rollupsAtOnce),
 			Times: l.faults,
-			Checked: "drift of every audit; each acknowledgement for its marker; rollups never back " +
+			Checked: "drift of every sample; each acknowledgement for its marker; rollups never back " +
 				"and never above the truth; total and markers at the end",
-			Result: fmt.Sprintf("total and markers %s, drift 0 in %s audits, %s redeliveries, "+
+			Result: fmt.Sprintf("total and markers %s, drift 0 in %s samples, %s redeliveries, "+
 				"%s acknowledgements, 0 without a marker; %d SIGKILL, %d SIGTERM, Firestore away "+
 				"%d times (seed %d)", n(l.counted), n(l.looks), n(l.redeliveries), n(t.acks+t.late),
 				s.kills, s.terms, s.outages, s.seed),

@@ -39,7 +39,7 @@ func (r *rollups) start() error {
 // watch wants rollupTotal and rollupAsOf never to go back, and never to be above the truth.
 func (r *rollups) watch(ctx context.Context) error {
 	var last counter.Rollup
-	for tick := time.NewTimer(0); ; tick.Reset(auditEvery) {
+	for tick := time.NewTimer(0); ; tick.Reset(sampleEvery) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

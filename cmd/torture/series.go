@@ -144,7 +144,7 @@ func (s *series) stop(l *life) error {
 	s.inHand += end.inHand
 	s.longest = max(s.longest, end.took)
 	looks, counted := s.audits.seen()
-	s.say(string(s.way), "%d: %s with %d messages in hand; %d orders counted at the last of %d audits",
+	s.say(string(s.way), "%d: %s with %d messages in hand; %d orders counted at the last of %d samples",
 		s.made, l.Name, end.inHand, counted, looks)
 	return nil
 }

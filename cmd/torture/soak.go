@@ -104,7 +104,7 @@ func (s *soak) begin(ctx context.Context) error {
 				return err
 			}
 		}
-		if _, err := s.audits.look(ctx); err == nil {
+		if _, err := s.documents.Collection("counters").Doc(counterName).Get(ctx); err == nil {
 			s.steady = s.lives[0]
 		}
 		if err := s.bringOut(); err != nil {

@@ -23,7 +23,7 @@ func (s *series) finish(flowed tally) error {
 	looks, _ := s.audits.seen()
 	redelivered := flowed.deliveries - flowed.delivered
 	s.say("result", "%d workers stopped by %s with %d messages in hand, %d of %d messages "+
-		"delivered again, %d audits without drift, %d acknowledgements and none without a marker",
+		"delivered again, %d samples without drift, %d acknowledgements and none without a marker",
 		s.made, s.way, s.inHand, redelivered, flowed.published, looks, end.acks+end.late)
 	if n, first, middle, last := s.ledger.comeback(); n > 0 {
 		s.say("result", "%d messages of dead workers came back after %v, %v, %v (first, middle, last)",
@@ -60,9 +60,9 @@ func (s *series) record(flowed, end tally, looks int) {
 		How: fmt.Sprintf("%s orders delivered twice, 1 to %d worker processes at once, killed at "+
 			"random and started again", n(s.orders), most),
 		Times: s.made,
-		Checked: "drift of every audit; each acknowledgement, before it is passed on, for its marker; " +
+		Checked: "drift of every sample; each acknowledgement, before it is passed on, for its marker; " +
 			"total and markers at the end, and again after every message was delivered once more",
-		Result: fmt.Sprintf("total and markers %s, drift 0 in %d audits; %s acknowledgements, 0 "+
+		Result: fmt.Sprintf("total and markers %s, drift 0 in %d samples; %s acknowledgements, 0 "+
 			"without a marker; %s messages were in the hand of the killed, none lost (seed %d)",
 			n(s.orders), looks, n(end.acks+end.late), n(s.inHand), s.seed),
 	}
@@ -71,7 +71,7 @@ func (s *series) record(flowed, end tally, looks int) {
 		row.How = fmt.Sprintf("%s orders delivered twice, 1 to %d worker processes at once, stopped "+
 			"at random and started again", n(s.orders), most)
 		row.Checked = "exit code and time of each drain, redeliveries; and all that is checked of SIGKILL"
-		row.Result = fmt.Sprintf("total and markers %s, drift 0 in %d audits; every exit code 0, the "+
+		row.Result = fmt.Sprintf("total and markers %s, drift 0 in %d samples; every exit code 0, the "+
 			"longest drain %v of %v; %s of %s messages delivered again (seed %d)", n(s.orders), looks,
 			s.longest.Round(10*time.Millisecond), grace-time.Second,
 			n(flowed.deliveries-flowed.delivered), n(flowed.published), s.seed)
