@@ -14,10 +14,17 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// forward carries one call to the server, and its end back.
+// partingTime is how long a server may take to end a call whose client is gone.
+const partingTime = 5 * time.Second
+
+// forward carries one call to the server, and its end back. A client that is gone takes back
+// nothing that it had sent: the server ends the call, and the tap sees how.
 func (r *Relay) forward(_ any, down grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(down) // always there, by its documentation
-	ctx := down.Context()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(down.Context()))
+	defer cancel()
+	stop := context.AfterFunc(down.Context(), func() { time.AfterFunc(partingTime, cancel) })
+	defer stop()
 	if md, ok := metadata.FromIncomingContext(ctx); ok {
 		ctx = metadata.NewOutgoingContext(ctx, md)
 	}
@@ -52,22 +59,15 @@ func (r *Relay) call(ctx context.Context, method string, down grpc.ServerStream)
 	return down.SendMsg(&answer)
 }
 
-// partingTime is how long a server may take to end a stream whose client is gone.
-const partingTime = 2 * time.Second
-
-// stream half-closes a stream whose client is gone before it cancels it: the Pub/Sub emulator then
-// gives back at once what it sent, while it keeps feeding a stream that is only cancelled, and
-// holds what it fed until the lease has run out.
+// stream half-closes a stream whose client is gone: the Pub/Sub emulator then gives back at once
+// what it sent, while it keeps feeding a stream that is only cancelled, and holds what it fed until
+// the lease has run out.
 func (r *Relay) stream(ctx context.Context, method string, down grpc.ServerStream) error {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
 	up, err := r.conn.NewStream(ctx,
 		&grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method)
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(down.Context(), func() { time.AfterFunc(partingTime, cancel) })
-	defer stop()
 	r.pumps.Go(func() { r.pump(ctx, method, down, up) })
 	for {
 		var answer []byte

@@ -145,6 +145,32 @@ func TestCall(t *testing.T) {
 	}
 }
 
+// TestCallOfTheDead has a client go while the server works, and wants the tap to see the answer.
+func TestCallOfTheDead(t *testing.T) {
+	asked, answered := make(chan struct{}), make(chan struct{})
+	client, s := listen(t, Tap{
+		Request: func(context.Context, string, []byte) { close(asked) },
+		Answer:  func(string, []byte, []byte) { close(answered) },
+	})
+	s.authorization <- nil // the server waits until it is taken
+	ctx, cancel := context.WithCancel(soon(t))
+	defer cancel()
+	go func() {
+		<-asked
+		cancel()
+	}()
+	_, err := client.Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: "known"})
+	if status.Code(err) != codes.Canceled {
+		t.Fatalf("the client's call: %v, want it cancelled", err)
+	}
+	<-s.authorization
+	select {
+	case <-answered:
+	case <-soon(t).Done():
+		t.Error("the tap saw no answer")
+	}
+}
+
 func TestStream(t *testing.T) {
 	for _, service := range []string{"short", "long"} {
 		t.Run(service, func(t *testing.T) {
