@@ -30,11 +30,8 @@ func (e driftError) Error() string {
 }
 
 // sampleEvery is from the end of one sample to the next, at least. Counting many markers takes the
-// emulator time, which is the workers' too: the rest is sampleRest times as long.
-const (
-	sampleEvery = 500 * time.Millisecond
-	sampleRest  = 4
-)
+// emulator seconds beside a load, which are the workers' too: the rest is as long.
+const sampleEvery = 500 * time.Millisecond
 
 // An auditor compares markers and shards again and again. It does so by two queries of its own: the
 // product's audit, which asks one for each shard and day, comes at the end.
@@ -59,7 +56,7 @@ func (a *auditor) run(ctx context.Context) error {
 		if _, err := a.look(ctx); err != nil && ctx.Err() == nil {
 			return err
 		}
-		tick.Reset(max(sampleEvery, sampleRest*time.Since(start)))
+		tick.Reset(max(sampleEvery, time.Since(start)))
 	}
 }
 
