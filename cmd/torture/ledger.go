@@ -36,6 +36,7 @@ type message struct {
 	published  bool
 	deliveries int
 	acked      bool
+	asked      bool // its acknowledgement was passed on, and not answered yet
 	holder     int // the life that has it in hand; 0: none
 }
 
@@ -88,6 +89,7 @@ func (l *ledger) deliver(life int, ackID, id, orderID string, now time.Time) {
 	m.deliveries++
 	l.deliveries++
 	m.holder = life
+	m.asked = false
 	l.begun[life] = true
 	l.held[ackID] = m
 }
@@ -112,6 +114,18 @@ func (l *ledger) settle(ackIDs []string, acked bool) {
 			l.acks++
 			m.acked = true
 			l.unacked--
+		}
+	}
+}
+
+// ask notes that the acknowledgements were passed on to Pub/Sub. Where the answer is lost, the
+// message is acknowledged or will come again, and nobody knows which.
+func (l *ledger) ask(ackIDs []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range ackIDs {
+		if m := l.held[id]; m != nil {
+			m.asked = true
 		}
 	}
 }
@@ -164,16 +178,28 @@ func (l *ledger) rewound() {
 	defer l.mu.Unlock()
 	l.unacked = 0
 	for _, m := range l.messages {
-		m.acked = false
+		m.acked, m.asked = false, false
 		l.unacked++
 	}
 }
 
-// open returns how many messages are not acknowledged.
+// open returns how many messages are not known to be acknowledged.
 func (l *ledger) open() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.unacked
+}
+
+// inDoubt returns how many of the open messages may be acknowledged.
+func (l *ledger) inDoubt() (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, m := range l.messages {
+		if m.asked && !m.acked {
+			n++
+		}
+	}
+	return n
 }
 
 // known returns the orders that were published or delivered.

@@ -52,6 +52,24 @@ func TestLedger(t *testing.T) {
 	}
 }
 
+// TestLedger_inDoubt loses the answers to acknowledgements.
+func TestLedger_inDoubt(t *testing.T) {
+	l := newLedger()
+	for _, id := range []string{"1", "2", "3", "4"} {
+		l.deliver(1, "a-"+id, "m-"+id, id, time.Now())
+	}
+	l.ask([]string{"a-1", "a-2", "a-3", "a-unknown"})
+	l.settle([]string{"a-1"}, true)
+	l.deliver(1, "a-2-again", "m-2", "2", time.Now())
+	if open, doubtful := l.open(), l.inDoubt(); open != 3 || doubtful != 1 {
+		t.Errorf("%d open and %d of them in doubt, want 2, 3 and 4, and 3", open, doubtful)
+	}
+	l.rewound()
+	if n := l.inDoubt(); n != 0 {
+		t.Errorf("%d in doubt after a rewind, want none", n)
+	}
+}
+
 func TestLedger_unproven(t *testing.T) {
 	l := newLedger()
 	l.deliver(1, "a-1", "m-1", "one", time.Now())

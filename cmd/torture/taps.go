@@ -70,6 +70,7 @@ func (w *witness) request(ctx context.Context, method string, message []byte) {
 	if err := w.prove(ctx, w.ledger.unproven(req.AckIds)); err != nil && ctx.Err() == nil {
 		w.fail(err)
 	}
+	w.ledger.ask(req.AckIds)
 }
 
 // prove returns errLost unless each order has its marker.
