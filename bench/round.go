@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/atlasmart/ordertally/internal/counter"
 	"github.com/atlasmart/ordertally/internal/emulator"
 )
 
@@ -57,7 +58,7 @@ func (r *round) connect(ctx context.Context, pair *emulator.Pair) error {
 		unary = append(unary, r.model.unary)
 	}
 	conn, err := dial(pair.Firestore.Addr, grpc.WithChainUnaryInterceptor(unary...),
-		grpc.WithChainStreamInterceptor(r.calls.stream))
+		grpc.WithChainStreamInterceptor(r.calls.stream, counter.MaskMarkers))
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/pubsub/v2"
 	"google.golang.org/api/option"
+
+	"github.com/atlasmart/ordertally/internal/counter"
 )
 
 // deps is what a test replaces.
@@ -63,7 +65,7 @@ func connect(ctx context.Context, c *config, d deps, do func(*program) error) (e
 		return do(p)
 	}
 	p.documents, err = firestore.NewClientWithDatabase(ctx, c.cloud.Project, c.cloud.Database,
-		d.firestore...)
+		append(d.firestore, counter.MaskedReads())...)
 	if err != nil {
 		return fmt.Errorf("connecting to Firestore: %w", err)
 	}

@@ -96,7 +96,7 @@ func (w *worker) run(ctx context.Context, d deps) (err error) {
 	}
 	defer func() { err = errors.Join(err, messages.Close()) }()
 	documents, err := firestore.NewClientWithDatabase(ctx, w.cfg.cloud.Project,
-		w.cfg.cloud.Database, d.firestore...)
+		w.cfg.cloud.Database, append(d.firestore, counter.MaskedReads())...)
 	if err != nil {
 		return fmt.Errorf("connecting to Firestore: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -41,8 +42,14 @@ func fakeLab(*testing.T) lab {
 	}}
 }
 
-func fireLab(t *testing.T) lab {
-	client := emulatortest.New(t).Firestore()
+func fireLab(t *testing.T) lab { return fireLabOn(t, emulatortest.New(t).Firestore()) }
+
+func maskedLab(t *testing.T) lab {
+	return fireLabOn(t, emulatortest.New(t).Firestore(grpc.WithChainStreamInterceptor(MaskMarkers)))
+}
+
+func fireLabOn(t *testing.T, client *firestore.Client) lab {
+	t.Helper()
 	define(t, client, "orders", 10)
 	return lab{&fireStore{client: client, name: "orders", ttl: time.Hour},
 		func(t *testing.T) map[int]kept {
@@ -69,7 +76,9 @@ func define(t *testing.T, client *firestore.Client, name string, shards int) Def
 
 // TestStore holds the fake, which the lanes are tested on, and Firestore to the same laws.
 func TestStore(t *testing.T) {
-	for name, make := range map[string]func(*testing.T) lab{"fake": fakeLab, "firestore": fireLab} {
+	for name, make := range map[string]func(*testing.T) lab{
+		"fake": fakeLab, "firestore": fireLab, "firestore with masked reads": maskedLab,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			testStore(t, make)
