@@ -11,7 +11,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/signal"
 	"slices"
@@ -84,16 +83,18 @@ func (o *options) modelled() *model {
 	return o.model
 }
 
+// stages returns those that were asked for.
 func (o *options) stages() []stage {
-	stages := storeStages()
+	blocks := storeBlocks()
 	if o.modelled() == nil {
-		stages = append(stages, pubSubStages()...)
+		blocks = append(blocks, pubSubBlocks()...)
 	}
+	all := shuffled(blocks)
 	if o.only == "" {
-		return stages
+		return all
 	}
 	names := strings.Split(o.only, ",")
-	return slices.DeleteFunc(stages, func(s stage) bool { return !slices.Contains(names, s.name) })
+	return slices.DeleteFunc(all, func(s stage) bool { return !slices.Contains(names, s.name) })
 }
 
 func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) ([]record, error) {
@@ -111,8 +112,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) ([]reco
 	return all, nil
 }
 
-// round runs every stage once, in an order of its own: what one leaves behind in the emulator is
-// not always the same other's to bear.
+// round runs every stage once.
 func (o *options) round(
 	ctx context.Context, number int, emit func(record) error,
 ) (all []record, err error) {
@@ -127,9 +127,7 @@ func (o *options) round(
 		}
 		return all, err
 	}
-	stages := o.stages()
-	rand.Shuffle(len(stages), func(i, j int) { stages[i], stages[j] = stages[j], stages[i] })
-	for _, s := range stages {
+	for _, s := range o.stages() {
 		records, err := s.run(ctx, r)
 		if err != nil {
 			return nil, err

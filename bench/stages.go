@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 )
 
@@ -18,16 +19,33 @@ const (
 	// watch is how long a textbook consumer is watched at most.
 	watch = 3 * time.Second
 	// fall is how long one with the client's default of 1,000 messages in flight takes to collapse
-	// into lock waits of two seconds each: it settles some 900 orders in its first three seconds, and
-	// a few a second from the sixth or the eighth on. It is measured afterwards, for as long as watch.
-	fall = 8 * time.Second
+	// into lock waits of two seconds each, if it does: it settles some 900 orders in its first three
+	// seconds, and a few a second from the sixth on. It is measured afterwards, for as long as watch.
+	fall = 6 * time.Second
 )
 
 func one(rec record, err error) ([]record, error) { return []record{rec}, err }
 
-// storeStages need no Pub/Sub, and can be run against a model too.
-func storeStages() []stage {
-	stages := []stage{
+// A block is stages that are compared with each other. They run one after the other, since the
+// emulators grow faster within a round, and slower with what they hold.
+type block []stage
+
+// storeBlocks need no Pub/Sub, and can be run against a model too.
+func storeBlocks() []block {
+	counting := block{{"raw", func(ctx context.Context, r *round) ([]record, error) {
+		return one(r.raw(ctx, r.orders(12_000), 200, 4))
+	}}}
+	for _, c := range []int{16, 64} {
+		counting = append(counting, stage{"textbook", func(ctx context.Context, r *round) ([]record, error) {
+			return one(r.textbook(ctx, r.orders(1000), c))
+		}})
+	}
+	for _, g := range []int{50, 100, groupDefault} {
+		counting = append(counting, stage{"group", func(ctx context.Context, r *round) ([]record, error) {
+			return one(r.group(ctx, "group", r.orders(12_000), g))
+		}})
+	}
+	return []block{counting, {
 		{"hot-document", func(ctx context.Context, r *round) ([]record, error) {
 			return one(r.hotDocument(ctx, r.orders(1000), 16))
 		}},
@@ -40,32 +58,20 @@ func storeStages() []stage {
 		{"sequential-ids", func(ctx context.Context, r *round) ([]record, error) {
 			return one(r.blind(ctx, "sequential-ids", r.orders(1000), 64, sequential))
 		}},
-		{"raw", func(ctx context.Context, r *round) ([]record, error) {
-			return one(r.raw(ctx, r.orders(12_000), 200, 4))
-		}},
+	}, {
 		{"duplicates", func(ctx context.Context, r *round) ([]record, error) {
 			return one(r.duplicates(ctx, r.orders(10_000), groupDefault))
 		}},
-	}
-	stages = append(stages, stage{"idle", func(ctx context.Context, r *round) ([]record, error) {
-		return r.idle(ctx, r.orders(50))
-	}})
-	for _, c := range []int{16, 64} {
-		stages = append(stages, stage{"textbook", func(ctx context.Context, r *round) ([]record, error) {
-			return one(r.textbook(ctx, r.orders(1000), c))
-		}})
-	}
-	for _, g := range []int{50, 100, 200} {
-		stages = append(stages, stage{"group", func(ctx context.Context, r *round) ([]record, error) {
-			return one(r.group(ctx, "group", r.orders(12_000), g))
-		}})
-	}
-	return stages
+	}, {
+		{"idle", func(ctx context.Context, r *round) ([]record, error) {
+			return r.idle(ctx, r.orders(50))
+		}},
+	}}
 }
 
-// pubSubStages go through both emulators.
-func pubSubStages() []stage {
-	stages := []stage{
+// pubSubBlocks go through both emulators.
+func pubSubBlocks() []block {
+	working := block{
 		{"ack-only", func(ctx context.Context, r *round) ([]record, error) {
 			return one(r.ackOnly(ctx, r.orders(12_000), streams))
 		}},
@@ -75,24 +81,38 @@ func pubSubStages() []stage {
 		{"end-to-end", func(ctx context.Context, r *round) ([]record, error) {
 			return r.endToEnd(ctx, r.orders(24_000), groupDefault, streams)
 		}},
-		{"end-to-end", func(ctx context.Context, r *round) ([]record, error) {
-			return r.endToEnd(ctx, r.orders(12_000), groupDefault, replayStreams)
-		}},
 		{"three-workers", func(ctx context.Context, r *round) ([]record, error) {
 			return one(r.threeWorkers(ctx, r.orders(24_000), groupDefault))
 		}},
+	}
+	for _, c := range []int{16, 64, 256} {
+		working = append(working, stage{"textbook-consumer",
+			func(ctx context.Context, r *round) ([]record, error) {
+				return one(r.textbookConsumer(ctx, r.orders(2000), c, 0))
+			}})
+	}
+	return []block{working, {
+		{"end-to-end", func(ctx context.Context, r *round) ([]record, error) {
+			return r.endToEnd(ctx, r.orders(12_000), groupDefault, replayStreams)
+		}},
+	}, {
 		{"textbook-collapse", func(ctx context.Context, r *round) ([]record, error) {
 			return one(r.textbookConsumer(ctx, 20_000, 1000, fall))
 		}},
+	}, {
 		{"idle-consumer", func(ctx context.Context, r *round) ([]record, error) {
 			return r.idleConsumers(ctx, r.orders(50))
 		}},
+	}}
+}
+
+// shuffled returns the stages in an order of its own, block by block: what one leaves behind in the
+// emulators is not always the same other's to bear.
+func shuffled(blocks []block) (all []stage) {
+	rand.Shuffle(len(blocks), func(i, j int) { blocks[i], blocks[j] = blocks[j], blocks[i] })
+	for _, b := range blocks {
+		rand.Shuffle(len(b), func(i, j int) { b[i], b[j] = b[j], b[i] })
+		all = append(all, b...)
 	}
-	for _, c := range []int{16, 64, 256} {
-		stages = append(stages, stage{"textbook-consumer",
-			func(ctx context.Context, r *round) ([]record, error) {
-				return one(r.textbookConsumer(ctx, r.orders(1000), c, 0))
-			}})
-	}
-	return stages
+	return all
 }
