@@ -37,7 +37,7 @@ type message struct {
 	deliveries int
 	acked      bool
 	asked      bool // its acknowledgement was passed on, and not answered yet
-	holder     int // the life that has it in hand; 0: none
+	holder     int  // the life that has it in hand; 0: none
 }
 
 // An order is lost when it has no marker and was acknowledged.

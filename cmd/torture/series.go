@@ -19,6 +19,9 @@ const (
 	term way = "SIGTERM"
 )
 
+// warm is how many messages are acknowledged before the first worker is to drain.
+const warm = 2000
+
 // most is how many workers live at once at most.
 const most = 3
 
@@ -54,6 +57,9 @@ func (s *series) run(ctx context.Context) (err error) {
 }
 
 func (s *series) stages(ctx context.Context, replay *child.Child) error {
+	if err := s.warmUp(ctx); err != nil {
+		return err
+	}
 	if err := s.harass(ctx, replay); err != nil {
 		return err
 	}
@@ -69,6 +75,28 @@ func (s *series) stages(ctx context.Context, replay *child.Child) error {
 		return err
 	}
 	return s.finish(flowed)
+}
+
+// warmUp lets workers that are to drain in time count for a while first: the first commits of an
+// emulator that has just started take seconds. To be killed, no time is too early.
+func (s *series) warmUp(ctx context.Context) error {
+	if s.way == kill {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("nothing is counted"))
+	defer cancel()
+	if err := s.fill(most); err != nil {
+		return err
+	}
+	for s.ledger.counts().acks < min(warm, s.orders) {
+		if err := errors.Join(s.standing(), s.problem()); err != nil {
+			return err
+		}
+		if err := pause(ctx, lookEvery); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // harass stops workers and starts others until all is published and enough were stopped. Where
