@@ -12,6 +12,7 @@ import (
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
@@ -129,7 +130,7 @@ func (l *line) options(t *testing.T) []option.ClientOption {
 		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any,
 			cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
 		) error {
-			if err := l.call(); err != nil {
+			if err := l.call(ctx, cc); err != nil {
 				return err
 			}
 			return invoke(ctx, method, req, reply, cc, opts...)
@@ -137,7 +138,7 @@ func (l *line) options(t *testing.T) []option.ClientOption {
 		grpc.WithStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc,
 			cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption,
 		) (grpc.ClientStream, error) {
-			if err := l.call(); err != nil {
+			if err := l.call(ctx, cc); err != nil {
 				return nil, err
 			}
 			return open(ctx, desc, cc, method, opts...)
@@ -161,17 +162,35 @@ func (l *line) dial(ctx context.Context, addr string) (net.Conn, error) {
 	return conn, err
 }
 
-func (l *line) call() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// call lets a call pass until the line breaks. gRPC has noticed the break when it returns: what is
+// sent into a connection that is just closing may fail at once, by the luck of the machine.
+func (l *line) call(ctx context.Context, cc *grpc.ClientConn) error {
 	if l.refusal != nil {
 		return l.refusal
 	}
+	l.count()
+	for l.isCut() && cc.GetState() == connectivity.Ready {
+		cc.WaitForStateChange(ctx, connectivity.Ready)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (l *line) count() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.calls++; l.calls > l.after {
 		l.cut = true
 		for _, c := range l.conns {
 			c.Close()
 		}
 	}
-	return nil
+}
+
+func (l *line) isCut() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cut
 }

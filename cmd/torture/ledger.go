@@ -26,6 +26,7 @@ type tally struct {
 	published  int
 	delivered  int // messages that were delivered at least once
 	deliveries int
+	rewound    int // deliveries that a rewind asked for
 	acks, late int // late: acknowledged again, after a copy came back
 	nacks      int
 	strangers  int // acknowledgements of what was never delivered: a fault of the ledger
@@ -172,12 +173,15 @@ func (l *ledger) bury(life int, now time.Time) (inHand int) {
 	return inHand
 }
 
-// rewound forgets the acknowledgements: everything is to come again.
-func (l *ledger) rewound() {
+// rewind forgets the acknowledgements: everything is to come again.
+func (l *ledger) rewind() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.unacked = 0
 	for _, m := range l.messages {
+		if m.deliveries > 0 {
+			l.rewound++
+		}
 		m.acked, m.asked = false, false
 		l.unacked++
 	}
@@ -214,6 +218,9 @@ func (l *ledger) counts() tally {
 	defer l.mu.Unlock()
 	return l.tally
 }
+
+// redelivered is how often a message was delivered again, and no rewind had asked for it.
+func (t tally) redelivered() int { return t.deliveries - t.delivered - t.rewound }
 
 // comeback returns the number of messages that came back from the dead, and how long the first,
 // the middle and the last of them took.

@@ -42,11 +42,11 @@ func TestLedger(t *testing.T) {
 	if n := l.open(); n != 5 {
 		t.Errorf("%d messages are open, want 5 of 7", n)
 	}
-	l.rewound()
+	l.rewind()
 	if n := l.open(); n != 7 {
 		t.Errorf("%d messages are open after a rewind, want all 7", n)
 	}
-	wantCounts := tally{published: 7, delivered: 6, deliveries: 7, acks: 2, nacks: 1}
+	wantCounts := tally{published: 7, delivered: 6, deliveries: 7, rewound: 6, acks: 2, nacks: 1}
 	if diff := cmp.Diff(wantCounts, l.counts(), cmp.AllowUnexported(tally{})); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
@@ -64,7 +64,7 @@ func TestLedger_inDoubt(t *testing.T) {
 	if open, doubtful := l.open(), l.inDoubt(); open != 3 || doubtful != 1 {
 		t.Errorf("%d open and %d of them in doubt, want 2, 3 and 4, and 3", open, doubtful)
 	}
-	l.rewound()
+	l.rewind()
 	if n := l.inDoubt(); n != 0 {
 		t.Errorf("%d in doubt after a rewind, want none", n)
 	}

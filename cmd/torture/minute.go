@@ -16,9 +16,13 @@ type line struct {
 
 func (l line) String() string {
 	n := evidence.Thousands
-	return fmt.Sprintf("%s counted of %s orders, %s duplicates, %s redeliveries, %s faults, "+
-		"drift 0 in %s samples, %d MiB, %d goroutines", n(l.counted), n(l.orders), n(l.duplicates),
-		n(l.redeliveries), n(l.faults), n(l.looks), l.resident>>20, l.goroutines)
+	text := fmt.Sprintf("%s counted of %s orders, %s duplicates, %s redeliveries, %s faults, "+
+		"drift 0 in %s samples", n(l.counted), n(l.orders), n(l.duplicates),
+		n(l.redeliveries), n(l.faults), n(l.looks))
+	if l.resident == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s, %d MiB, %d goroutines", text, l.resident>>20, l.goroutines)
 }
 
 func (s *soak) line(ctx context.Context) line {
@@ -26,7 +30,7 @@ func (s *soak) line(ctx context.Context) line {
 	looks, counted := s.audits.seen()
 	orders := len(s.ledger.known())
 	return line{orders: orders, counted: int(counted), duplicates: t.published - orders,
-		redeliveries: t.deliveries - t.delivered, faults: s.faults(), looks: looks,
+		redeliveries: t.redelivered(), faults: s.faults(), looks: looks,
 		vitals: s.vitals(ctx)}
 }
 

@@ -42,7 +42,7 @@ func (h *house) createTopics(ctx context.Context) error {
 func (h *house) rewind(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	h.ledger.rewound() // first: what is acknowledged after the seek counts
+	h.ledger.rewind() // first: what is acknowledged after the seek counts
 	start := timestamppb.New(time.Now().Add(-12 * time.Hour))
 	_, err := h.messages.SubscriptionAdminClient.Seek(ctx, &pubsubpb.SeekRequest{
 		Subscription: h.subscription(), Target: &pubsubpb.SeekRequest_Time{Time: start}})

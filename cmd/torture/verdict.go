@@ -21,7 +21,7 @@ func (s *series) finish(flowed tally) error {
 		return fmt.Errorf("%d acknowledgements of what was not delivered", end.strangers)
 	}
 	looks, _ := s.audits.seen()
-	redelivered := flowed.deliveries - flowed.delivered
+	redelivered := flowed.redelivered()
 	s.say("result", "%d workers stopped by %s with %d messages in hand, %d of %d messages "+
 		"delivered again, %d samples without drift, %d acknowledgements and none without a marker",
 		s.made, s.way, s.inHand, redelivered, flowed.published, looks, end.acks+end.late)
@@ -80,7 +80,7 @@ func (s *series) record(flowed, end tally, looks int) {
 		row.Result = fmt.Sprintf("total and markers %s, drift 0 in %d samples; every exit code 0, the "+
 			"longest drain %v of %v; %s of %s messages delivered again (seed %d)", n(s.orders), looks,
 			s.longest.Round(10*time.Millisecond), grace-time.Second,
-			n(flowed.deliveries-flowed.delivered), n(flowed.published), s.seed)
+			n(flowed.redelivered()), n(flowed.published), s.seed)
 	}
 	evidence.Record(row)
 }
