@@ -74,35 +74,26 @@ func TestTheLargestGroup(t *testing.T) {
 	env, s := emulatortest.New(t), &scale{}
 	client := env.Firestore(grpc.WithUnaryInterceptor(s.unary), grpc.WithStreamInterceptor(s.stream))
 	name := strings.Repeat("c", 128)
-	def := define(t, client, name, 1)
+	define(t, client, name, 1)
 	const days = 400
 	full := func(what string, i int) string {
 		text := fmt.Sprint(what, "-", i, "-")
 		return text + strings.Repeat("x", MaxIDBytes-len(text))
 	}
-	send := func(want Outcome) {
-		t.Helper()
-		c, err := New(client, name, def,
-			Options{GroupMax: MaxGroup, Linger: time.Minute, MarkerTTL: time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		var wg sync.WaitGroup
-		for i := range MaxGroup {
-			wg.Go(func() {
-				got, err := c.Add(t.Context(), Order{ID: full("id", i), Source: full("source", i),
-					MessageID: full("message", i), AcceptedAt: noon.AddDate(0, 0, -i%days),
-					PublishedAt: noon})
-				if got != want || err != nil {
-					t.Errorf("order %d: %v, %v, want %v", i, got, err, want)
-				}
-			})
-		}
-		wg.Wait()
+	b := &batch{commit: nonces()()}
+	for i := range MaxGroup {
+		o := Order{ID: full("id", i), Source: full("source", i), MessageID: full("message", i),
+			AcceptedAt: noon.AddDate(0, 0, -i%days), PublishedAt: noon}
+		b.entries = append(b.entries, &entry{id: o.Event(name), order: o, day: Day(o.AcceptedAt, time.UTC)})
 	}
-	send(Counted)
-	send(Duplicate)
+	store := &fireStore{client: client, name: name, ttl: time.Hour}
+	if err := store.commit(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	known, err := store.markers(t.Context(), (&group{batch: *b}).ids())
+	if err != nil || len(known) != MaxGroup {
+		t.Errorf("%d markers, %v, want %d", len(known), err, MaxGroup)
+	}
 	r, err := Read(t.Context(), client, name)
 	if err != nil || r.Total() != MaxGroup || len(r.Days()) != days {
 		t.Errorf("read %d orders of %d days, %v, want %d of %d", r.Total(), len(r.Days()), err,
