@@ -56,7 +56,7 @@ func (s *fireStore) write(tx *firestore.Transaction, b *batch) error {
 	markers := s.client.Collection(markersCollection)
 	for _, e := range b.entries {
 		doc := markers.Doc(e.id.String())
-		err = errors.Join(err, tx.Create(doc, markerData(s.name, b.commit, b.shard, e, s.ttl)))
+		err = errors.Join(err, tx.Create(doc, newMarker(s.name, b.commit, b.shard, e, s.ttl)))
 	}
 	added := increments(int64(len(b.entries)), map[string]map[string]int64{"days": b.days()})
 	return errors.Join(err,
