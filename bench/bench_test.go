@@ -116,9 +116,15 @@ func sample() []record {
 				PerSecond: 20_000, Writes: 101, LatencyMs: latency{P50: 9, P99: 30}},
 			record{Mode: "group", Round: n, Orders: 100, Concurrency: 4000, Shards: 10, GroupMax: 200,
 				PerSecond: 16_800, Writes: 102, LatencyMs: latency{P50: 9, P99: 30}},
-			record{Mode: "ack-only", Round: n, Orders: 100, Concurrency: 4000, Streams: 8, PerSecond: 20_000},
-			record{Mode: "end-to-end", Round: n, Orders: 100, Concurrency: 4000, GroupMax: 200, Streams: 8,
+			record{Mode: "ack-only", Round: n, Orders: 100, Concurrency: 4000, Streams: 16, PerSecond: 20_000},
+			record{Mode: "end-to-end", Round: n, Orders: 100, Concurrency: 4000, GroupMax: 200, Streams: 16,
 				PerSecond: 10_500, Writes: 102})
+		for streams, rates := range map[int][2]float64{1: {1400, 1500}, 2: {2100, 1900}} {
+			for i, inFlight := range []int{64, 256} {
+				all = append(all, record{Mode: "textbook-consumer", Round: n, Orders: 100,
+					Concurrency: inFlight, GroupMax: 1, Streams: streams, PerSecond: rates[i]})
+			}
+		}
 	}
 	return all
 }
@@ -129,10 +135,11 @@ func TestRatios(t *testing.T) {
 		got[r.what] = fmt.Sprintf("%.2f", r.value)
 	}
 	want := map[string]string{
-		"counter / textbook at its best":            "16.04",
-		"counter / raw commits":                     "0.84",
-		"worker / both ceilings in series":          "1.05",
-		"the same, acknowledging alone at its best": "1.05",
+		"counter / textbook at its best":         "16.04",
+		"counter / raw commits":                  "0.84",
+		"worker / both ceilings in series":       "1.05",
+		"worker / textbook consumer at its best": "7.00",
+		"the same, textbook over 2 streams":      "5.00",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("ratios (-want +got):\n%s", diff)
@@ -181,7 +188,7 @@ func TestPlotIsSVG(t *testing.T) {
 			}
 		}
 	}
-	if texts != 2+3*5 || bars != 1+5 {
-		t.Errorf("%d texts and %d bars for 5 stages", texts, bars)
+	if texts != 2+3*9 || bars != 1+9 {
+		t.Errorf("%d texts and %d bars for 9 stages", texts, bars)
 	}
 }

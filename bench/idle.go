@@ -88,7 +88,7 @@ func (r *round) idleConsumers(ctx context.Context, n int) ([]record, error) {
 	}
 	textbook, err := r.trickle(ctx, "idle-textbook-consumer", n, 1,
 		func(ctx context.Context, q queue, a *arrival) error {
-			return r.receiveNaively(ctx, q, callers, a)
+			return r.receiveNaively(ctx, q, callers, 1, a)
 		})
 	return []record{ours, textbook}, err
 }

@@ -88,6 +88,7 @@ func (o *options) stages() []stage {
 	blocks := storeBlocks()
 	if o.modelled() == nil {
 		blocks = append(blocks, pubSubBlocks()...)
+		blocks = append(blocks, working()) // last: a worker that runs for long has warm JVMs
 	}
 	all := shuffled(blocks)
 	if o.only == "" {

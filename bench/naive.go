@@ -14,7 +14,7 @@ import (
 // samples do, over n messages. It stops when all are settled or it was watched for long enough.
 // What it settles in the time of skip is not measured.
 func (r *round) textbookConsumer(
-	ctx context.Context, n, inFlight int, skip time.Duration,
+	ctx context.Context, n, inFlight, streams int, skip time.Duration,
 ) (record, error) {
 	q, err := r.queue(ctx)
 	if err != nil {
@@ -27,7 +27,7 @@ func (r *round) textbookConsumer(
 	defer cancel()
 	a := newArrival(n, cancel)
 	rec := record{Mode: "textbook-consumer", Concurrency: inFlight, Shards: shards, GroupMax: 1,
-		Streams: 1}
+		Streams: streams}
 	if skip > 0 {
 		rec.Mode = "textbook-collapsed"
 	}
@@ -35,7 +35,7 @@ func (r *round) textbookConsumer(
 		start := time.Now()
 		base := make(chan tally, 1)
 		time.AfterFunc(skip, func() { base <- r.calls.now() })
-		err := r.receiveNaively(ctx, q, inFlight, a)
+		err := r.receiveNaively(ctx, q, inFlight, streams, a)
 		before := <-base
 		end := a.last
 		if a.left.Load() > 0 {
@@ -48,10 +48,13 @@ func (r *round) textbookConsumer(
 }
 
 // receiveNaively is the textbook consumer.
-func (r *round) receiveNaively(ctx context.Context, q queue, inFlight int, a *arrival) error {
+func (r *round) receiveNaively(
+	ctx context.Context, q queue, inFlight, streams int, a *arrival,
+) error {
 	name, start := r.name("textbook-consumer"), time.Now()
 	sub := r.ps.Subscriber(q.subscription)
 	sub.ReceiveSettings.MaxOutstandingMessages = inFlight
+	sub.ReceiveSettings.NumGoroutines = streams
 	decoder := consume.NewDecoder(consume.DefaultKinds)
 	var next atomic.Int64
 	return sub.Receive(ctx, func(ctx context.Context, m *pubsub.Message) {

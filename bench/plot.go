@@ -9,9 +9,9 @@ import (
 
 const (
 	plotWidth  = 860
-	barsFrom   = 260
-	barsTo     = 640
-	p99From    = 720
+	barsFrom   = 290
+	barsTo     = 650
+	p99From    = 730
 	rowHeight  = 22
 	headHeight = 46
 )

@@ -15,16 +15,13 @@ import (
 	"github.com/atlasmart/ordertally/internal/counter"
 )
 
-// streams is how many streaming pulls the stages through Pub/Sub open: the product's
-// WORKER_STREAMS. The emulator gives about 1,900 messages a second to each, in ticks of 50 ms, and
-// each costs it CPU in every tick, whether or not the worker keeps up. So 8 streams are the best
-// for a first pass, and too few for a replay, which they hold to 15,000 a second: it is measured
-// with replayStreams too, beside a first pass with as many. ackStreams is what gives the most where
-// nothing else is to be done.
+// streams is how many streaming pulls a worker opens: the product's WORKER_STREAMS. The emulator
+// gives about 1,900 messages a second to each, in ticks of 50 ms, and each costs it CPU in every
+// tick, whether or not the worker keeps up. So three workers share as many as one has.
 const (
-	streams       = 8
-	replayStreams = 12
-	ackStreams    = 16
+	streams       = 16
+	workers       = 3
+	workerStreams = (streams + workers - 1) / workers
 )
 
 // publishBatch is how many messages a publish call carries.
@@ -173,7 +170,7 @@ func (r *round) overPubSub(mode string, groupMax, streams int) record {
 }
 
 // ackOnly receives and acknowledges, and counts nothing: the ceiling of this transport.
-func (r *round) ackOnly(ctx context.Context, n, streams int) (record, error) {
+func (r *round) ackOnly(ctx context.Context, n int) (record, error) {
 	q, err := r.queue(ctx)
 	if err != nil {
 		return record{}, err
@@ -189,7 +186,7 @@ func (r *round) ackOnly(ctx context.Context, n, streams int) (record, error) {
 // endToEnd runs the product over a first pass of n orders, a replay of all of them by a worker
 // that does not remember them, and one by a worker that does. Each has a queue of its own: the
 // emulator may feed a stream that has just ended, and holds what it fed for its lease.
-func (r *round) endToEnd(ctx context.Context, n, groupMax, streams int) ([]record, error) {
+func (r *round) endToEnd(ctx context.Context, n, groupMax int) ([]record, error) {
 	name := r.name("end-to-end")
 	var records []record
 	var worker *counter.Counter
@@ -222,7 +219,7 @@ func (r *round) endToEnd(ctx context.Context, n, groupMax, streams int) ([]recor
 	return records, nil
 }
 
-// threeWorkers runs three of the product's workers over one subscription.
+// threeWorkers runs the product's workers over one subscription.
 func (r *round) threeWorkers(ctx context.Context, n, groupMax int) (record, error) {
 	q, err := r.queue(ctx)
 	if err != nil {
@@ -233,7 +230,7 @@ func (r *round) threeWorkers(ctx context.Context, n, groupMax int) (record, erro
 	}
 	name := r.name("three-workers")
 	var adders []adder
-	for range 3 {
+	for range workers {
 		c, err := r.open(ctx, name, groupMax)
 		if err != nil {
 			return record{}, err
@@ -241,8 +238,9 @@ func (r *round) threeWorkers(ctx context.Context, n, groupMax int) (record, erro
 		defer c.Close()
 		adders = append(adders, c)
 	}
-	rec, err := r.measure(r.overPubSub("three-workers", groupMax, streams), func() (run, error) {
-		return r.drain(ctx, q, n, streams, adders...)
+	shape := r.overPubSub("three-workers", groupMax, workerStreams)
+	rec, err := r.measure(shape, func() (run, error) {
+		return r.drain(ctx, q, n, workerStreams, adders...)
 	})
 	if err != nil {
 		return rec, err

@@ -27,6 +27,8 @@ func (r row) label() string {
 		return fmt.Sprintf("%s (groups of %d, %d streams)", r.mode, r.groupMax, r.streams)
 	case r.groupMax > 1:
 		return fmt.Sprintf("%s (groups of %d)", r.mode, r.groupMax)
+	case r.groupMax == 1 && r.streams > 1:
+		return fmt.Sprintf("%s (%d at once, %d streams)", r.mode, r.concurrency, r.streams)
 	case r.groupMax == 1 && r.mode != "hot-document":
 		return fmt.Sprintf("%s (%d at once)", r.mode, r.concurrency)
 	case r.streams > 1:
@@ -119,20 +121,15 @@ func medianRatios(records []record) (out []ratio) {
 }
 
 // best is the fastest row of a mode, or one with no rate.
-func best(all []row, mode string) (b row) {
-	for _, r := range all {
-		if r.mode == mode && r.perSecond > b.perSecond {
-			b = r
-		}
-	}
-	return b
+func best(all []row, mode string) row {
+	return bestOf(all, mode, func(row) bool { return true })
 }
 
-// find returns the row of a mode that ok accepts, or one with no rate.
-func find(all []row, mode string, ok func(row) bool) (b row) {
+// bestOf is the fastest row of a mode that ok accepts, or one with no rate.
+func bestOf(all []row, mode string, ok func(row) bool) (b row) {
 	for _, r := range all {
-		if r.mode == mode && ok(r) {
-			return r
+		if r.mode == mode && ok(r) && r.perSecond > b.perSecond {
+			b = r
 		}
 	}
 	return b
@@ -140,7 +137,7 @@ func find(all []row, mode string, ok func(row) bool) (b row) {
 
 // ours is the product's counter alone, at its default group size.
 func ours(all []row) row {
-	return find(all, "group", func(r row) bool { return r.groupMax == groupDefault })
+	return bestOf(all, "group", func(r row) bool { return r.groupMax == groupDefault })
 }
 
 func ratios(all []row) (out []ratio) {
@@ -151,11 +148,10 @@ func ratios(all []row) (out []ratio) {
 	}
 	counter := ours(all).perSecond
 	raw := best(all, "raw").perSecond
-	over := func(mode string, streams int) float64 {
-		return find(all, mode, func(r row) bool { return r.streams == streams }).perSecond
+	naive := func(streams int) float64 {
+		return bestOf(all, "textbook-consumer", func(r row) bool { return r.streams == streams }).perSecond
 	}
-	acks, through := over("ack-only", streams), over("end-to-end", streams)
-	naive := best(all, "textbook-consumer")
+	acks, through := best(all, "ack-only").perSecond, best(all, "end-to-end").perSecond
 	add("one order at 50/s: p50 / textbook's p50", best(all, "idle").p50, best(all, "idle-textbook").p50)
 	add("the same through Pub/Sub", best(all, "idle-consumer").p50, best(all, "idle-textbook-consumer").p50)
 	last := fmt.Sprintf("growth-%06d", longOrders)
@@ -163,17 +159,15 @@ func ratios(all []row) (out []ratio) {
 		best(all, "growth-000000").perSecond)
 	add("counter / textbook at its best", counter, best(all, "textbook").perSecond)
 	add("counter / raw commits", counter, raw)
-	if best := best(all, "ack-only").perSecond; raw > 0 && acks > 0 {
+	if raw > 0 && acks > 0 {
 		add("worker / both ceilings in series", through, 1/(1/acks+1/raw))
-		add("the same, acknowledging alone at its best", through, 1/(1/best+1/raw))
 	}
-	add("worker / textbook consumer at its best", through, naive.perSecond)
+	add("worker / textbook consumer at its best", through, naive(1))
+	add("the same, textbook over 2 streams", through, naive(feeding))
 	add("worker / textbook consumer, 1,000 in flight", through,
 		best(all, "textbook-collapsed").perSecond)
-	add("replay / first pass", over("replay", streams), through)
-	add(fmt.Sprintf("the same, both over %d streams", replayStreams),
-		over("replay", replayStreams), over("end-to-end", replayStreams))
-	add("remembered replay / ack-only", over("replay-remembered", streams), acks)
+	add("replay / first pass", best(all, "replay").perSecond, through)
+	add("remembered replay / ack-only", best(all, "replay-remembered").perSecond, acks)
 	add("three workers / one", best(all, "three-workers").perSecond, through)
 	return out
 }

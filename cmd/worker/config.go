@@ -44,9 +44,10 @@ type config struct {
 	// 10,400 with 2ms and 12,300 with 10ms, and as many commits.
 	GroupLinger time.Duration `envconfig:"GROUP_LINGER" default:"0s" max:"1s"`
 	// Streams is how many streaming pulls are open. The emulator gives about 1,900 messages a second
-	// to each, and each costs it CPU: measured end to end in one run, 11,600 orders/s with 8 and
-	// 10,000 with 12; a replay 14,000 and 15,600.
-	Streams int `envconfig:"STREAMS" default:"8" min:"1" max:"16"`
+	// to each. Measured end to end on warm emulators in one run: 15,500 orders/s with 16, 15,600
+	// with 12 and 13,700 with 8, a replay 24,900, 20,300 and 14,400. Each stream costs the emulator
+	// CPU in each tick: several workers there do better with fewer each.
+	Streams int `envconfig:"STREAMS" default:"16" min:"1" max:"16"`
 	// Ramp is on, off, or auto: whether a marker collection that is new to Firestore is spared full
 	// traffic (500 orders a second, and half as much again every five minutes). auto is on where
 	// the counter is new or had no order for a day, and off on the emulator, which has no key
