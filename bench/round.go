@@ -94,7 +94,7 @@ func (owner) RequireTransportSecurity() bool { return false }
 // warmUpTime is what five minutes have to spare for it in a round. The JVMs compile what is hot:
 // an order costs the Firestore emulator 1.0 ms of CPU at first, 0.15 ms after ten seconds and
 // 0.11 ms after twenty.
-const warmUpTime = 14 * time.Second
+const warmUpTime = 12 * time.Second
 
 // warmUp lets the JVMs compile what the stages will use.
 func (r *round) warmUp(ctx context.Context) error {

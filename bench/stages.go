@@ -20,8 +20,9 @@ const (
 	watch = 3 * time.Second
 	// fall is how long one with 1,000 messages in flight, the client's default, takes to collapse
 	// into lock waits of two seconds each: it settles some 900 orders in its first three seconds,
-	// and ten a second afterwards. It is measured from then on, for as long as watch.
-	fall = 5 * time.Second
+	// and ten a second from the sixth on; after five some still fall. It is measured afterwards, for
+	// as long as watch.
+	fall = 6 * time.Second
 	// feeding is how many streams bring it that many. The client's default is one, which brings far
 	// more in production (10 MB/s, https://cloud.google.com/pubsub/quotas), but 1,900 messages a
 	// second here: once the Firestore emulator is warm, a textbook consumer keeps up with them, and
