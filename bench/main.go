@@ -86,11 +86,12 @@ func (o *options) modelled() *model {
 // stages returns those that were asked for.
 func (o *options) stages() []stage {
 	blocks := storeBlocks()
+	var last []stage
 	if o.modelled() == nil {
 		blocks = append(blocks, pubSubBlocks()...)
-		blocks = append(blocks, working()) // last: a worker that runs for long has warm JVMs
+		last = shuffled(working()) // a worker that runs for long has warm JVMs
 	}
-	all := shuffled(blocks)
+	all := append(shuffled(blocks...), last...)
 	if o.only == "" {
 		return all
 	}

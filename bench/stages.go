@@ -112,10 +112,9 @@ func working() block {
 }
 
 // shuffled returns the stages in an order of its own, block by block: what one leaves behind in the
-// emulators is not always the same other's to bear. The last block stays the last.
-func shuffled(blocks []block) (all []stage) {
-	others := len(blocks) - 1
-	rand.Shuffle(others, func(i, j int) { blocks[i], blocks[j] = blocks[j], blocks[i] })
+// emulators is not always the same other's to bear.
+func shuffled(blocks ...block) (all []stage) {
+	rand.Shuffle(len(blocks), func(i, j int) { blocks[i], blocks[j] = blocks[j], blocks[i] })
 	for _, b := range blocks {
 		rand.Shuffle(len(b), func(i, j int) { b[i], b[j] = b[j], b[i] })
 		all = append(all, b...)

@@ -163,7 +163,7 @@ func ratios(all []row) (out []ratio) {
 		add("worker / both ceilings in series", through, 1/(1/acks+1/raw))
 	}
 	add("worker / textbook consumer at its best", through, naive(1))
-	add("the same, textbook over 2 streams", through, naive(feeding))
+	add(fmt.Sprintf("the same, textbook over %d streams", feeding), through, naive(feeding))
 	add("worker / textbook consumer, 1,000 in flight", through,
 		best(all, "textbook-collapsed").perSecond)
 	add("replay / first pass", best(all, "replay").perSecond, through)
